@@ -163,7 +163,8 @@ class Admission:
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
         if run.asked or reasons or request.approval is not None:
             context = self._context(job, tool, run.text)
-            taken = await take_preview(self._runner, job, tool, run.parsed, context, self._left(job))
+            seconds = min(request.timeout, self._left(job))
+            taken = await take_preview(self._runner, job, tool, run.text, context, seconds)
             if isinstance(taken, Reading):
                 return Refusal(taken, tuple(run.records))
             shown = taken

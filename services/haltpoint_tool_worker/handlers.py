@@ -23,7 +23,7 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
+from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.slots import Slots
@@ -282,4 +282,5 @@ def _read(entry: Entry) -> Job | Rejected:
     if not isinstance(message, ToolRequested):
         return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
     ref = EntryRef.of(entry.stream, entry.id)
-    return Job(ref, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at)
+    begun = entry.deliveries > 1 or BEGUN in entry.fields
+    return Job(ref, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at, begun)

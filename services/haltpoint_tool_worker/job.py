@@ -16,7 +16,8 @@ from haltpoint_tool_worker.runner import Run, Stopped
 
 class Job(Struct, eq=False):
     """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
-    `claiming`: the epoch may be another one already. `lost`: not ours any more.
+    `begun`: a worker may have started it before. `claiming`: the epoch may be another one already. `lost`: not ours any
+    more.
 
     `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
     its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
@@ -31,6 +32,7 @@ class Job(Struct, eq=False):
     trace: str | None
     deliveries: int
     leased_at: float
+    begun: bool = False
     repeatable: bool = False
     epoch: int = 0
     claiming: bool = False

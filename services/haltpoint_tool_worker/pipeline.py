@@ -71,7 +71,7 @@ class Pipeline:
         `left` gets the rest to do when the tool does not end in time, and this does not return before it ends. Raises
         redis-py's errors only before anything has begun.
         """
-        if job.deliveries > 1 and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
+        if job.begun and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
         if job.request.reconcile:
@@ -79,7 +79,9 @@ class Pipeline:
             return None if job.lost else self._finished(job, reading, began)
         call = self._admission.look(job, began)
         if isinstance(call, ToolCall) and call.asks:
+            job.at_timeout = partial(self._unasked, job, began)
             call = await self._admission.ask(job, call)
+            job.at_timeout = None
             if job.lost:
                 return None
         if isinstance(call, Refusal):
@@ -141,7 +143,7 @@ class Pipeline:
         job.epoch = claimed.epoch
         # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
         offered = job.request.repeatable and self._registry.find(job.request.tool) is not None
-        changed = offered and job.request.tool not in self._registry.repeatable and job.deliveries > 1
+        changed = offered and job.request.tool not in self._registry.repeatable and job.begun
         return ClaimStatus.IN_DOUBT if changed and claimed.status is ClaimStatus.GO else claimed.status
 
     def _unclaimed(self, job: Job, status: ClaimStatus, call: ToolCall | None = None) -> Finished | None:
@@ -177,6 +179,12 @@ class Pipeline:
         """What the heartbeat's thread records when the time is over and the event loop does not turn."""
         ran = call.text if call.changed else None
         return self._finished(job, _judged(job, call, timed_out(call.tool, call.seconds)), began, call.records, ran=ran)
+
+    def _unasked(self, job: Job, began: int) -> Finished:
+        """The same, when it is a hook or the preview that does not let the loop turn: the call was not started."""
+        words = f"{job.request.tool} was not called: {job.runs[-1].what.name} blocks the worker"
+        failure = Failure(fault_of(ErrorType.TIMEOUT, words), Cause.NO_EFFECT)
+        return self._finished(job, read_failure(failure), began)
 
     def _finished(
         self,

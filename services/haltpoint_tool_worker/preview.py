@@ -6,23 +6,23 @@ import json
 from typing import Any, Final
 
 from haltpoint.contracts.approvals import digest_of_preview
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT, value
 from haltpoint.contracts.tools import ErrorType, ToolResult
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.preview import CONTEXT
-from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge, reported
+from haltpoint_tool_worker.failures import Cause, Effects, Failure, cleaned, fault_of, judge, malformed, reported
 from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.json_safe import tame
+from haltpoint_tool_worker.json_safe import name_of, tame
 from haltpoint_tool_worker.raised import read_exception
 from haltpoint_tool_worker.redaction import clean
-from haltpoint_tool_worker.results import Reading, read_failure
+from haltpoint_tool_worker.results import Reading, checked, read_failure
 from haltpoint_tool_worker.runner import Raised, Returned, Runner
 
 SECONDS: Final = 10.0
 """A person waits for it: it has less time than its tool may have."""
 _SHOWN: Final = 4000
 """Characters of a preview that a person sees."""
-_DEPTH, _TEXT, _ITEMS = 20, 100_000, 1000
+_DEPTH = 20
 
 
 @value
@@ -34,20 +34,22 @@ class Shown:
 
 
 async def take_preview(
-    runner: Runner, job: Job, tool: Tool, arguments: dict[str, Any], context: Ctx[Any], seconds: float
+    runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any], seconds: float
 ) -> Shown | Reading:
-    """Call the tool's preview with the arguments as they would run. Never raises what it raises."""
+    """Call the tool's preview with the arguments as they would run, JSON text: it gets values of its own, which are not
+    the tool's. Never raises what it raises, nor what its result's own code does.
+    """
     if tool.preview is None:
         return Shown()
-    given = {**arguments, CONTEXT: context}
     limit = max(0.0, min(SECONDS, seconds))
-    ended = await runner.run(tool.preview, {name: given[name] for name in tool.preview.takes}, limit, job.running)
-    match ended:
-        case Returned(ToolResult(error=fault)) if fault is not None:
-            return _failed(tool, reported(fault))
+    try:
+        given = {**tool.parse(arguments or "{}"), CONTEXT: context}
+        taken = {name: given[name] for name in tool.preview.takes}
+    except BaseException as failed:  # noqa: BLE001 - a validator of the tool's author failed
+        return _failed(tool, read_exception(tool, failed, tool.no_effect))
+    match await runner.run(tool.preview, taken, limit, job.running):
         case Returned(said):
-            text = said if isinstance(said, str) else _as_text(said.data if isinstance(said, ToolResult) else said)
-            return Shown(clean(text, _SHOWN), digest_of_preview(text))
+            return _read(tool, said)
         case Raised(error):
             return _failed(tool, read_exception(tool, error, tool.no_effect))
         case _:
@@ -55,9 +57,21 @@ async def take_preview(
             return _failed(tool, Failure(fault_of(ErrorType.TIMEOUT, words), Cause.NO_EFFECT))
 
 
+def _read(tool: Tool, said: object) -> Shown | Reading:
+    try:
+        if isinstance(said, ToolResult):
+            if (fault := checked(tool, said).error) is not None:
+                return _failed(tool, reported(cleaned(fault)))
+            said = said.data
+        text = str.__str__(said) if isinstance(said, str) else _as_text(said)
+        return Shown(clean(text, _SHOWN), digest_of_preview(text))
+    except BaseException as error:  # noqa: BLE001 - the value's own code failed
+        return _failed(tool, malformed(f"the preview of {tool.name} cannot be read: {name_of(type(error))}"))
+
+
 def _failed(tool: Tool, failure: Failure) -> Reading:
     return read_failure(judge(failure, Effects.NOT_STARTED, tool.name))
 
 
 def _as_text(said: object) -> str:
-    return json.dumps(tame(said, depth=_DEPTH, text=_TEXT, items=_ITEMS).value, ensure_ascii=False, indent=2)
+    return json.dumps(tame(said, depth=_DEPTH, text=MAX_RESULT, items=MAX_ITEMS).value, ensure_ascii=False, indent=2)

@@ -233,7 +233,7 @@ def _places(error: ValidationError) -> str:
 def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
     if isinstance(raw, ToolResult) and _is_plain(raw):
         return _with_data(tool, _COMPLETE if raw.next_action is NextAction.COMPLETE else _CONTINUE, data)
-    outcome = _checked(tool, raw)
+    outcome = checked(tool, raw)
     if outcome.error is not None:
         failure = reported(cleaned(outcome.error))
         return Reading(msgspec.structs.replace(outcome, error=failure.fault), failure=failure)
@@ -255,7 +255,7 @@ def _is_plain(raw: ToolResult[Any]) -> bool:
     )
 
 
-def _checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
+def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises MalformedResultError."""
     fields = {
         name: raw.get(name) if isinstance(raw, Mapping) else getattr(raw, name)

@@ -18,7 +18,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.system import Child, System, pretty, task
 from tests.support import wait_until
 
-EFFECTS = {"read_only": "look", "idempotent": "save", "other": "send"}
+EFFECTS = {"read_only": "look", "idempotent": "save", "other": "send", "destructive": "drop"}
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,21 @@ def _cells() -> list[Cell]:
         *(Cell(Party.GATEWAY, (point,), "other") for point in (*_around("submit"), *_around("answer"))),
         Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
         Cell(Party.WORKER, ("after claim", "before complete"), "other"),
+        # A destructive call: its question, its yes, and that this is used up.
+        *(Cell(Party.WORKER, ("preview",), "destructive", nth) for nth in (1, 2)),
+        *(Cell(Party.GATEWAY, (point,), "destructive") for point in _around("answer")),
+        Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
     ]
     for effects in EFFECTS:
         cells += (Cell(Party.WORKER, (point,), effects) for point in ("read", "effect", *_around("complete")))
         # Who takes over what can be repeated claims it too.
-        cells.append(Cell(Party.WORKER, ("after claim",) if effects == "other" else ("read", "after claim"), effects))
+        cells.append(
+            Cell(
+                Party.WORKER,
+                ("after claim",) if effects in ("other", "destructive") else ("read", "after claim"),
+                effects,
+            )
+        )
         points = [(point, nth) for nth in (1, 2) for point in ("read", *_around("commit"))]
         cells += (Cell(Party.EXECUTOR, (point,), effects, nth) for point, nth in points)
         cells += (Cell(None, (point,), effects) for point in ("while a tool runs", "after submit"))
@@ -127,7 +137,9 @@ async def _gateway(cell: Cell, system: System) -> None:
     """The client of HTTP repeats what it got no answer to, under the same key."""
     system.person.away = True
     gateway = await system.launch(Party.GATEWAY, cell.points[0])
-    submission = asyncio.create_task(system.submit(task("send", "ask"), "order-7", over_http=True))
+    submission = asyncio.create_task(
+        system.submit(task("drop") if cell.effects == "destructive" else task("send", "ask"), "order-7", over_http=True)
+    )
     if "submit" in cell.points[0]:
         await _dies_first(gateway, submission)
         gateway = await system.launch(Party.GATEWAY)

@@ -3,21 +3,25 @@
 import asyncio
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from haltpoint.client import Client
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind, RequestStatus
-from haltpoint.runtime.store.inbox import AnsweredAlready, Inbox, Taken
+from haltpoint.contracts.tools import NextAction
+from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Inbox, Taken
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Key, Kind
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
-from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, read
+from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, hash_of, read
 from tests.support.stored import Stored
+
+APPROVAL_SECONDS: Final = 600.0
 
 
 class Person:
@@ -52,11 +56,14 @@ class Person:
         assert stored is not None
         question = msgspec.json.decode(stored.question, type=Question)
         answer = self.answer_to(question)
-        decision = answer.decision.value
-        self._recorder.write(Answered(request, question.action_id, decision, taken=False))
-        verdict = await self._inbox.answer(request, answer, by=self.name, token=request)
+        said = Answered(request, question.action_id, answer.decision.value, taken=False, arguments=_hash(question))
+        record = None
+        if answer.decision is Choice.APPROVE:
+            record = Approves(question.action_id, question.digest, APPROVAL_SECONDS)
+        self._recorder.write(said)
+        verdict = await self._inbox.answer(request, answer, by=self.name, token=request, approves=record)
         if isinstance(verdict, Taken) or (isinstance(verdict, AnsweredAlready) and verdict.by == self.name):
-            self._recorder.write(Answered(request, question.action_id, decision, taken=True))
+            self._recorder.write(replace(said, taken=True))
         self._answered.add(request)
 
     async def sees(self, request: str) -> bool:
@@ -65,11 +72,15 @@ class Person:
         return stored is not None and stored.status is RequestStatus.OPEN
 
     async def answer_over_http(self, client: Client, request: str) -> None:
-        """Choose the first option, by the gateway."""
+        """Choose the first option, or say yes to the call, by the gateway."""
         view = await client.request(request)
-        self._recorder.write(Answered(request, view.action_id, "select", taken=False))
-        await client.answer(request, option_id=view.options[0].id)
-        self._recorder.write(Answered(request, view.action_id, "select", taken=True))
+        decision = Choice.APPROVE if view.kind is RequestKind.CONFIRMATION else Choice.SELECT
+        option = view.options[0].id if decision is Choice.SELECT else None
+        arguments = hash_of(str(view.arguments.get("text")))
+        said = Answered(request, view.action_id, decision.value, taken=False, arguments=arguments)
+        self._recorder.write(said)
+        await client.answer(request, option_id=option, decision=decision)
+        self._recorder.write(replace(said, taken=True))
 
     def knows_of(self, action: str) -> bool:
         """Whether the provider was called for this action."""
@@ -95,6 +106,10 @@ class Person:
     def _effects(self) -> set[str]:
         seen = read(self._history.glob("provider.*.jsonl"))
         return {each.record.key for each in seen if isinstance(each.record, Effect)}
+
+
+def _hash(question: Question) -> str:
+    return hash_of(str(json.loads(question.arguments or "{}").get("text")))
 
 
 class Watcher:
@@ -146,7 +161,9 @@ class Watcher:
             if found is None or found.kind is Kind.IN_DOUBT:
                 continue
             digest = hashlib.sha256(f"{found.outcome}{found.data}".encode()).hexdigest()[:16]
-            success = bool(json.loads(found.outcome)["success"])
+            outcome = json.loads(found.outcome)
+            # A question that is asked before the tool runs is no success of the tool.
+            success = outcome["success"] and outcome["next_action"] != NextAction.CONFIRMATION_NEEDED
             receipt = Receipt(action, attempt, digest, success)
             if receipt not in self._receipts:
                 self._receipts.add(receipt)

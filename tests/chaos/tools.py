@@ -4,14 +4,13 @@ The task's context says where (`history`) and how long a call takes (`seconds`).
 """
 
 import asyncio
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from haltpoint import Ctx, Option, ToolResult, tool
 from tests.chaos.fail_points import passing
-from tests.proofs.history import Effect, Recorder
+from tests.proofs.history import DESTRUCTIVE, Effect, Recorder, hash_of
 
 
 @cache
@@ -20,8 +19,7 @@ def _recorder(folder: str) -> Recorder:
 
 
 async def _happen(ctx: Ctx, effects: str, text: str) -> dict[str, Any]:
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    _recorder(ctx.context["history"]).write(Effect(ctx.idempotency_key, effects, digest, ctx.confirmed))
+    _recorder(ctx.context["history"]).write(Effect(ctx.idempotency_key, effects, hash_of(text), ctx.confirmed))
     passing("effect")
     await asyncio.sleep(float(ctx.context.get("seconds", 0)))
     return {"text": text}
@@ -43,6 +41,18 @@ async def save(text: str, ctx: Ctx) -> dict[str, Any]:
 async def send(text: str, ctx: Ctx) -> dict[str, Any]:
     """Send something: twice would be twice."""
     return await _happen(ctx, "other", text)
+
+
+def describe(text: str) -> str:
+    """What is lost; always the same."""
+    passing("preview")
+    return f"Drops {text!r} for ever."
+
+
+@tool(queue="chaos", destructive=True, preview=describe)
+async def drop(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Drop something, which cannot be undone."""
+    return await _happen(ctx, DESTRUCTIVE, text)
 
 
 @tool(queue="chaos", read_only=True, may_clarify=True)

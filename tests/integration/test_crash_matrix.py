@@ -12,7 +12,9 @@ CHOSEN = (
     Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
     Cell(Party.EXECUTOR, ("before commit",), "other", 2),
     Cell(Party.PLANNER, ("before record_thought",), "other"),
-    Cell(Party.GATEWAY, ("after answer",), "other"),
+    Cell(Party.GATEWAY, ("after answer",), "destructive"),
+    Cell(Party.WORKER, ("preview",), "destructive", 2),
+    Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
     Cell(None, ("while a tool runs",), "read_only"),
 )
 

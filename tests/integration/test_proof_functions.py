@@ -13,31 +13,35 @@ from haltpoint.contracts import events
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.tools import ErrorType, ToolSpec
+from haltpoint.contracts.tools import ErrorType
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
-from haltpoint.runtime.store.inbox import AnsweredAlready, Stale, Taken
+from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Stale, Taken
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
-from haltpoint.runtime.store.rows import ActionState, StoredAction
+from haltpoint.runtime.store.rows import ActionState, Key, Part, StoredAction, local
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
-from tests.proofs.decisions import CHAIN, Decisions, Kind
+from tests.proofs.decisions import CHAIN, Decisions, Kind, outcome_of
 from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent
 from tests.support.builders import OK, asks, failed
 from tests.support.desk import Desk, desk_at
-from tests.support.function_rules import Receipt
+from tests.support.function_rules import Approval, Receipt
 
-ACTIONS = (Kind.READ_ONLY, Kind.OTHER, Kind.ASKS)
-SPECS = [ToolSpec(name=kind.value, read_only=kind is not Kind.OTHER) for kind in ACTIONS]
+ACTIONS = (Kind.DESTRUCTIVE, Kind.READ_ONLY, Kind.ASKS)
 OUTCOMES = {
     Receipt.OK: OK,
     Receipt.ASKS: asks("o1", "o2"),
+    Receipt.CONFIRMS: outcome_of(Receipt.CONFIRMS, ""),
     Receipt.FAILED: failed(),
     Receipt.IN_DOUBT: failed(ErrorType.IN_DOUBT),
 }
-CHOICES = {"in_doubt": ("happened", "not_happened"), "clarification": ("select",)}
+CHOICES = {
+    "in_doubt": ("happened", "not_happened"),
+    "clarification": ("select",),
+    "confirmation": (*["approve"] * 5, "reject"),
+}
 
 
 class Pair:
@@ -47,17 +51,26 @@ class Pair:
         self.desk = desk
         self.chance = chance
         self.decisions = Decisions(ACTIONS)
-        self.store = functions.nothing_yet(tuple(kind is not Kind.OTHER for kind in ACTIONS))
-        self.world = World({spec.name: spec for spec in SPECS}, Policy())
+        self.store = functions.nothing_yet(tuple(kind.repeatable for kind in ACTIONS))
+        self.world = World({kind.value: kind.spec for kind in ACTIONS}, Policy())
         self.items: dict[tuple[int, int], str] = {}
-        self.letters: dict[Item, str] = {}
+        self.letters: dict[tuple[int, int], str] = {}
         self.snapshots: list[tuple[int, int, Loaded]] = []
 
     async def step(self) -> None:
         """One command to both."""
-        commands = (self.submit, self.load, self.commit, self.commit, self.claim, self.complete, self.answer)
-        rare = (self.dead_letter, self.put_aside, self.requeue, self.copy, self.take_over)
-        await self.chance.choice((*commands, *rare))()
+        often = (self.turn, self.turn, self.claim, self.answer, self.complete)
+        rare = (
+            self.submit,
+            self.load,
+            self.commit,
+            self.dead_letter,
+            self.put_aside,
+            self.requeue,
+            self.copy,
+            self.take_over,
+        )
+        await self.chance.choice((*often, *often, *rare))()
         await self.compare()
 
     async def submit(self) -> None:
@@ -72,6 +85,11 @@ class Pair:
         if self.store.chain:
             loaded = (await self.desk.store.load(0, [CHAIN]))[CHAIN]
             self.snapshots.append((self.store.chain, self.store.version, loaded))
+
+    async def turn(self) -> None:
+        """An executor that is not late."""
+        await self.load()
+        await self.commit()
 
     async def commit(self) -> None:
         if not self.store.events or not self.snapshots:
@@ -92,21 +110,29 @@ class Pair:
     async def claim(self) -> None:
         if (item := self.some_item()) is None:
             return
-        token = f"one/{self.chance.randint(1, 3)}"
-        args = (self.ref(item).stream, self.ref(item).entry, self.action(item.action), self.consumer(item), token)
-        real = await self.desk.calls.call("FCALL", "hp2_claim", 1, self.desk.key("events"), *args)
-        self.store, status, epoch = functions.claim(self.store, item, token, None)
+        token, start = f"one/{self.chance.randint(1, 3)}", self.chance.random() < 0.7
+        digest = self.chance.choice((item.approved, self.some_call(item.action)))
+        ref, args = self.ref(item), (self.action(item.action), self.consumer(item), token)
+        mode = "start" if start else "look"
+        key = self.desk.key("events")
+        real = await self.desk.calls.call("FCALL", "hp2_claim", 1, key, ref.stream, ref.entry, *args, mode, digest)
+        self.store, status, epoch = functions.claim(self.store, item, token, None, start=start, digest=digest)
         assert (real[0].decode(), real[1]) == (status, epoch)
 
     async def complete(self) -> None:
         if (item := self.some_item()) is None:
             return
         row = self.store.actions[item.action]
+        if item.approved and not row.epoch and self.chance.random() < 0.8:
+            return
         epoch = self.chance.choice((0, row.epoch, row.epoch))
-        receipt = self.chance.choice(list(Receipt))
-        finished = Finished(self.ref(item), self.action(item.action), epoch, row.attempt, OUTCOMES[receipt], "{}")
+        unasked = ACTIONS[item.action] is Kind.DESTRUCTIVE and not item.approved
+        receipt = self.chance.choice([*Receipt, *[Receipt.CONFIRMS] * 9 * unasked])
+        digest = self.some_call(item.action) if receipt is Receipt.CONFIRMS else ""
+        outcome = outcome_of(receipt, digest) if digest else OUTCOMES[receipt]
+        finished = Finished(self.ref(item), self.action(item.action), epoch, row.attempt, outcome, "{}")
         real = await ReceiptStore(self.desk.calls, self.desk.topology, self.consumer(item)).complete(finished)
-        self.store, status = functions.complete(self.store, item, epoch, receipt, None)
+        self.store, status = functions.complete(self.store, item, epoch, receipt, None, digest)
         assert real == status
 
     async def dead_letter(self) -> None:
@@ -127,7 +153,7 @@ class Pair:
         about = Orphan(CHAIN, self.action(item.action))
         letter = await self.desk.letters.add(self.ref(item), DeadLetterReason.UNKNOWN_VERSION, about=about)
         assert letter is not None
-        self.letters[Item(item.action, item.entry)] = letter
+        self.letters[item.action, item.entry] = letter
         self.store = functions.put_aside(self.store, item)
 
     async def requeue(self) -> None:
@@ -135,7 +161,7 @@ class Pair:
         if not letters:
             return
         letter = self.chance.choice(letters)
-        real = await self.desk.letters.requeue(0, self.letters[letter])
+        real = await self.desk.letters.requeue(0, self.letters[letter.action, letter.entry])
         self.store, status = functions.requeue(self.store, letter, None)
         assert real == status
         if status == "requeued":
@@ -146,10 +172,12 @@ class Pair:
         if not self.store.requests:
             return
         number = self.chance.randint(1, len(self.store.requests))
-        kind = RequestKind(self.store.requests[number - 1].kind)
+        asked = self.store.requests[number - 1]
+        kind = RequestKind(asked.kind)
         choice = Choice(self.chance.choice((*CHOICES[kind.value], "abort")))
         answer = Answer(kind=kind, decision=choice, option_id="o1" if choice is Choice.SELECT else None)
-        real = await self.desk.inbox.answer(f"{CHAIN}.r{number}", answer)
+        record = Approves(self.action(asked.action), asked.digest, 900) if choice is Choice.APPROVE else None
+        real = await self.desk.inbox.answer(f"{CHAIN}.r{number}", answer, approves=record)
         self.store, status = functions.answer(self.store, number, choice.value, 0)
         assert type(real) is {"taken": Taken, "answered": AnsweredAlready}.get(status, Stale)
 
@@ -185,12 +213,17 @@ class Pair:
     def action(self, number: int) -> str:
         return action_id(CHAIN, f"s{number}", 1)
 
+    def some_call(self, action: int) -> str:
+        """A digest of this action's call, with one of two previews."""
+        return f"{action}/{self.chance.randint(0, 1)}"
+
     def ref(self, item: Item) -> EntryRef:
         return EntryRef.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
 
     def some_item(self) -> Item | None:
         """One that is there, or sometimes one that was."""
-        gone = [Item(*name) for name in self.items]
+        there = {(item.action, item.entry): item for item in self.store.tools}
+        gone = [there.get(name, Item(*name))._replace(deliveries=0) for name in self.items]
         items = sorted(self.store.tools) if self.chance.random() < 0.8 else gone
         return self.chance.choice(items) if items else None
 
@@ -211,6 +244,7 @@ class Pair:
             assert _row(found) == (row.attempt, row.epoch, row.started, row.receipt), f"action {number}"
             entry = found.row.entry if found else ""
             assert entry == self.items.get((number, row.entry), ""), f"action {number}"
+        assert await self.approvals() == self.store.approvals
         for number, request in enumerate(self.store.requests, 1):
             asked = await self.desk.stored.request(f"{CHAIN}.r{number}")
             assert asked is not None
@@ -218,6 +252,16 @@ class Pair:
         status, version = await self.desk.redis.hmget(self.desk.key("chain", CHAIN), "status", "ver")
         assert (status in (b"completed", b"failed", b"cancelled")) == self.store.final
         assert int((version or b"0-").partition(b"-")[0]) == self.store.version
+
+    async def approvals(self) -> tuple[Approval | None, ...]:
+        """The records as the model has them: no time passes here."""
+        found: list[Approval | None] = []
+        for number in range(len(ACTIONS)):
+            field = f"{local(self.action(number))}.{Part.APPROVAL}"
+            text = await self.desk.redis.hget(self.desk.key(Key.DATA, CHAIN), field)
+            digest, _, state = (text or b"- - -").decode().partition("\n")[0].split()
+            found.append(Approval(digest, 1, state == "consumed") if text else None)
+        return tuple(found)
 
     async def compare_items(self) -> None:
         stream = self.desk.key("tools:default")
@@ -232,6 +276,8 @@ class Pair:
                 data = decoded.message.data
                 number = int(data.action_id.removeprefix(f"{CHAIN}.s").partition(".")[0])
                 self.items[number, data.attempt] = entry.decode()
+                approved = "" if data.approval is None else data.approval.digest
+                assert approved in {item.approved for item in self.store.tools if item.action == number}
         names = {(item.action, item.entry) for item in self.store.tools}
         assert {entry.decode() for entry, _ in entries} == {self.items[name] for name in names}
 
@@ -262,7 +308,10 @@ def _name(message: Any) -> Sent:
             doubtful = outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT
             plain = next(kind for kind in Receipt if OUTCOMES[kind].next_action is outcome.next_action)
             number = int(action.removeprefix(f"{CHAIN}.s").partition(".")[0])
-            return Sent("completed", number, (Receipt.IN_DOUBT if doubtful else plain).value, int(attempt))
+            kind, digest = Receipt.IN_DOUBT if doubtful else plain, ""
+            if outcome.confirmation is not None:
+                digest = outcome.confirmation.digest
+            return Sent("completed", number, kind.value, int(attempt), digest=digest)
         case events.HumanAnswered():
             number = int(message.data.request_id.rpartition(".r")[2])
             return Sent("answered", number, message.data.answer.decision.value)
@@ -272,8 +321,8 @@ def _name(message: Any) -> Sent:
 @pytest.mark.parametrize("seed", range(4))
 async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> None:
     chance = random.Random(seed)
-    ends = 0
-    for _ in range(12):
+    ends, approved = 0, 0
+    for _ in range(15):
         await redis.flushall()
         async with desk_at(redis) as desk:
             pair = Pair(desk, chance)
@@ -281,4 +330,5 @@ async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> 
             for _ in range(80):
                 await pair.step()
             ends += pair.store.final
-    assert ends > 2, "the walks must go somewhere"
+            approved += any(record is not None and record.consumed for record in pair.store.approvals)
+    assert min(ends, approved) > 1, "the walks must go somewhere"

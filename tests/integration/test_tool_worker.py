@@ -455,6 +455,20 @@ async def test_e5_the_timeout_of_a_call_that_blocks_is_recorded_while_it_blocks(
     assert (outcome.metadata.tool, outcome.metadata.action_id, outcome.metadata.attempt) == (tool, action, 1)
 
 
+async def test_g2_a_preview_that_blocks_the_event_loop_has_one_receipt_and_no_effect(bench: Bench) -> None:
+    async with bench.process() as process:
+        action = await bench.order("delete_slowly", seconds=4)
+        outcome = await bench.outcome(action)
+        assert process.returncode is None
+        process.terminate()  # it ends when the preview has
+        assert await process.wait() == 0
+    assert outcome.error is not None
+    words = "delete_slowly was not called: the preview of delete_slowly blocks the worker"
+    assert (outcome.error.error_type.value, outcome.error.message) == ("TIMEOUT", words)
+    assert await bench.outcome(action) == outcome
+    assert bench.effects() == []
+
+
 async def test_e5_what_a_blocking_call_returns_after_its_timeout_was_recorded_is_refused(bench: Bench) -> None:
     """A person may have said meanwhile that it did not happen: the call of before has no say any more."""
     async with bench.process() as process:
@@ -623,8 +637,12 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
     assert await bench.desk.letters.requeue(0, again) is RequeueStatus.GONE
 
 
-async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(bench: Bench, another_release: Path) -> None:
-    action = await bench.order("send", text="hi")
+@pytest.mark.parametrize(("tool", "arguments"), [("send", {"text": "hi"}), ("delete", {"name": "all"})])
+async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(
+    bench: Bench, another_release: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    """Also of a destructive tool, about which a person would be asked before it runs."""
+    action = await bench.order(tool, **arguments)
     (begun,) = await bench.desk.orders(consumer="dying")
     await ReceiptStore(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
     async with bench.process(another_release):

@@ -17,7 +17,17 @@ from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Clarification, ErrorType, Fault, NextAction, Option, Outcome, ToolSpec
+from haltpoint.contracts.tools import (
+    Clarification,
+    Confirmation,
+    ErrorType,
+    Fault,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+    ToolSpec,
+)
 from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
 from tests.support.function_rules import Receipt
 
@@ -34,14 +44,24 @@ class Kind(StrEnum):
     READ_ONLY = "read_only"
     OTHER = "other"
     ASKS = "asks"
+    DESTRUCTIVE = "destructive"
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether its effects may happen again."""
+        return self in (Kind.READ_ONLY, Kind.ASKS)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Its tool."""
+        return ToolSpec(name=self.value, read_only=self.repeatable, destructive=self is Kind.DESTRUCTIVE)
 
 
 class Decisions:
     """The decisions of a chain whose plan has these actions, one a step, each after the one before."""
 
     def __init__(self, actions: tuple[Kind, ...]) -> None:
-        specs = [ToolSpec(name=kind.value, read_only=kind is not Kind.OTHER) for kind in actions]
-        self._world = World({spec.name: spec for spec in specs}, Policy())
+        self._world = World({kind.value: kind.spec for kind in actions}, Policy())
         self._numbers: dict[str, int] = {}
         self._changes: dict[tuple[int, Sent, int, tuple[Request, ...]], Change | None] = {}
         self.chains: list[Chain | None] = [None]
@@ -75,9 +95,12 @@ class Decisions:
         for output in decision.outputs:
             match output:
                 case Dispatch():
-                    operations.append(Operation("again" if output.again else "dispatch", output.action.step))
+                    approved = "" if output.approval is None else output.approval.digest
+                    name = "again" if output.again else "dispatch"
+                    operations.append(Operation(name, output.action.step, digest=approved))
                 case Ask():
-                    operations.append(Operation("ask", output.request.step, output.request.kind.value, moment))
+                    asked = output.request.kind.value
+                    operations.append(Operation("ask", output.request.step, asked, moment, output.digest))
                 case Withdraw():
                     operations.append(Operation("withdraw", output.number))
                 case Resolve():
@@ -108,8 +131,12 @@ def _submitted(actions: tuple[Kind, ...]) -> Chain:
     return Chain(CHAIN, Task(plan=Plan(steps=tuple(steps))), created_at=CREATED, deadline=CREATED + 7 * 24 * HOUR)
 
 
-def _outcome(kind: Receipt) -> Outcome:
+def outcome_of(kind: Receipt, digest: str) -> Outcome:
+    """What a worker reports; `digest` is that of the call about which it asks."""
     match kind:
+        case Receipt.CONFIRMS:
+            asked = Confirmation(action="destructive", target=Target(), message="Sure?", digest=digest)
+            return Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
         case Receipt.OK:
             return Outcome(success=True, next_action=NextAction.CONTINUE)
         case Receipt.ASKS:
@@ -141,7 +168,9 @@ def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Rec
             return Received(events.TimerDue(id=f"{CHAIN}/due/{at}", source=source, data=due))
         case "completed":
             action = f"{CHAIN}.s{message.number}.1"
-            done = events.ToolCompleted.Data(action_id=action, outcome=_outcome(Receipt(message.detail)))
+            done = events.ToolCompleted.Data(
+                action_id=action, outcome=outcome_of(Receipt(message.detail), message.digest)
+            )
             name = f"{action}/{message.attempt}/done"
             return Received(events.ToolCompleted(id=name, source=source, data=done), "{}")
         case "answered":

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from tests.support import function_rules as rules
-from tests.support.function_rules import ActionRow, Mutation, Receipt
+from tests.support.function_rules import ActionRow, Approval, Claim, Mutation, Receipt
 
 
 class Promise(StrEnum):
@@ -23,6 +23,7 @@ class Promise(StrEnum):
     R2 = "R2: a command is applied once"
     R3 = "R3: one receipt; a completed chain's repeatable actions ran"
     R4 = "R4: an action with other effects starts once, unless a person says that it did not happen"
+    R5 = "R5: a destructive action starts only under its own approval of this very call, in time"
     R8 = "R8: who lost the entry cannot change the chain"
 
 
@@ -35,37 +36,48 @@ class BrokenError(Exception):
         self.words = words
 
 
-COPY: Final = 10
+COPY: Final = 100
 """An entry's number is that of the attempt that dispatched it; that of a copy of it is larger by this."""
-REQUEUED: Final = 5
+REQUEUED: Final = 20
 """What is added to an entry's number when it is given back: more than there are attempts."""
-FORGED: Final = 20
+FORGED: Final = 200
 """The entry of somebody who never saw a real one."""
 
 
 class Ghost(NamedTuple):
-    """What is counted about an action: starts, answers "not happened", and claims of this attempt."""
+    """What is counted about an action: starts, answers "not happened", and claims of this attempt; each yes of a person
+    by its digest and moment, and the digests under which it was started.
+    """
 
     runs: int = 0
     pardons: int = 0
     given: int = 0
+    yes: frozenset[tuple[str, int]] = frozenset()
+    used: frozenset[str] = frozenset()
 
 
 class Item(NamedTuple):
-    """An entry of the tools stream. `deliveries`: how often it was handed out."""
+    """An entry of the tools stream. `deliveries`: how often it was handed out; `approved`: the digest that it names;
+    `begun`: it was given back, and says that a worker had started it.
+    """
 
     action: int
     entry: int
     deliveries: int = 0
+    approved: str = ""
+    begun: bool = False
 
 
 class Request(NamedTuple):
-    """A request's hash: about which action, since which moment, and open, answered, expired or withdrawn."""
+    """A request's hash: about which action, since which moment, open, answered, expired or withdrawn; the call's digest
+    when a person is asked about one.
+    """
 
     action: int
     kind: str
     since: int = 0
     status: str = "open"
+    digest: str = ""
 
 
 class Sent(NamedTuple):
@@ -76,6 +88,7 @@ class Sent(NamedTuple):
     detail: str = ""
     attempt: int = 0
     copy: bool = False
+    digest: str = ""
 
 
 class Store(NamedTuple):
@@ -90,15 +103,20 @@ class Store(NamedTuple):
     ghosts: tuple[Ghost, ...]
     requests: tuple[Request, ...]
     letters: frozenset[Item] = frozenset()
+    approvals: tuple[Approval | None, ...] = ()
 
 
 class Operation(NamedTuple):
-    """One operation of a commit: dispatch or again an action, ask about one, withdraw a request by its number."""
+    """One operation of a commit: dispatch or again an action, ask about one, withdraw a request by its number.
+
+    `digest` is that of the call that is asked about, or approved.
+    """
 
     name: str
     number: int
     kind: str = ""
     since: int = 0
+    digest: str = ""
 
 
 class Change(NamedTuple):
@@ -112,7 +130,8 @@ class Change(NamedTuple):
 def nothing_yet(repeatable: tuple[bool, ...]) -> Store:
     """Before anything was said about a chain with these actions."""
     rows = tuple(ActionRow(each) for each in repeatable)
-    return Store(0, 0, False, frozenset(), frozenset(), rows, tuple(Ghost() for _ in rows), ())
+    ghosts, unapproved = tuple(Ghost() for _ in rows), (None,) * len(rows)
+    return Store(0, 0, False, frozenset(), frozenset(), rows, ghosts, (), approvals=unapproved)
 
 
 def with_row(store: Store, action: int, row: ActionRow) -> Store:
@@ -125,6 +144,12 @@ def with_ghost(store: Store, action: int, ghost: Ghost) -> Store:
     """The same but for what is counted about one action."""
     ghosts = store.ghosts
     return store._replace(ghosts=(*ghosts[:action], ghost, *ghosts[action + 1 :]))
+
+
+def with_approval(store: Store, action: int, record: Approval | None) -> Store:
+    """The same but for the record of an approval."""
+    records = store.approvals
+    return store._replace(approvals=(*records[:action], record, *records[action + 1 :]))
 
 
 def submit(store: Store, chain: int) -> tuple[Store, str]:
@@ -151,16 +176,16 @@ def head(store: Store, change: Change) -> Store:
 
 def outputs(store: Store, change: Change) -> Store:
     """What a commit sends."""
-    for name, number, kind, since in change.operations:
+    for name, number, kind, since, digest in change.operations:
         if name in ("dispatch", "again"):
             attempt = store.actions[number].attempt + 1
             again = name == "again"
             store = with_row(store, number, rules.dispatched(store.actions[number], attempt, again=again))
             if again:
                 store = with_ghost(store, number, store.ghosts[number]._replace(given=0))
-            store = store._replace(tools=store.tools | {Item(number, attempt)})
+            store = store._replace(tools=store.tools | {Item(number, attempt, approved=digest)})
         elif name == "ask":
-            store = store._replace(requests=(*store.requests, Request(number, kind, since)))
+            store = store._replace(requests=(*store.requests, Request(number, kind, since, digest=digest)))
         elif name == "withdraw":
             store = _resolve(store, number, "withdrawn")
     return store
@@ -173,10 +198,21 @@ def _resolve(store: Store, number: int, status: str) -> Store:
     return store._replace(requests=tuple(requests))
 
 
-def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tuple[Store, str, int]:
+def claim(
+    store: Store,
+    item: Item,
+    token: str,
+    without: Mutation | None,
+    *,
+    start: bool = True,
+    digest: str = "",
+    moment: int = 0,
+) -> tuple[Store, str, int]:
     """hp2_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
     row, has_lease = store.actions[item.action], item in store.tools
-    status, after = rules.claim(row, item.entry, token, final=store.final, has_lease=has_lease, without=without)
+    asked = Claim(item.entry, token, has_lease, start, digest)
+    record = store.approvals[item.action]
+    status, after, record = rules.claim(row, record, asked, final=store.final, now=moment, without=without)
     if after is None:
         return finish(store, item), status, 0
     if after.epoch > row.epoch:
@@ -184,11 +220,14 @@ def claim(store: Store, item: Item, token: str, without: Mutation | None) -> tup
             raise BrokenError(Promise.R8, f"action {item.action} was claimed by a worker that had lost its entry")
         ghost = store.ghosts[item.action]
         store = with_ghost(with_row(store, item.action, after), item.action, ghost._replace(given=ghost.given + 1))
+        store = with_approval(store, item.action, record)
     return store, status, 0 if status == "lost" else after.epoch
 
 
-def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None) -> tuple[Store, str]:
-    """hp2_complete for one action."""
+def complete(
+    store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None, digest: str = ""
+) -> tuple[Store, str]:
+    """hp2_complete for one action; `digest` is that of the call about which a person is asked."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
     has_lease = item in store.tools
     status = rules.complete(row, item.entry, epoch, has_lease=has_lease, without=without)
@@ -200,15 +239,16 @@ def complete(store: Store, item: Item, epoch: int, receipt: Receipt, without: Mu
         raise BrokenError(Promise.R8, f"action {item.action} got its receipt from an entry that was never dispatched")
     if epoch != given:
         raise BrokenError(Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {given}")
-    return _record(finish(store, item), item.action, receipt), "recorded"
+    return _record(finish(store, item), item.action, receipt, digest), "recorded"
 
 
-def _record(store: Store, action: int, receipt: Receipt) -> Store:
+def _record(store: Store, action: int, receipt: Receipt, digest: str = "") -> Store:
     row = store.actions[action]
     store = with_row(store, action, row._replace(receipt=receipt))
     if store.final:
         return store
-    return store._replace(events=store.events | {Sent("completed", action, receipt.value, row.attempt)})
+    told = Sent("completed", action, receipt.value, row.attempt, digest=digest)
+    return store._replace(events=store.events | {told})
 
 
 def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
@@ -222,7 +262,7 @@ def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
 
 def put_aside(store: Store, item: Item) -> Store:
     """hp2_dead_letter of what another release can read: its chain hears nothing, and waits."""
-    return finish(store, item)._replace(letters=store.letters | {Item(item.action, item.entry)})
+    return finish(store, item)._replace(letters=store.letters | {item._replace(deliveries=0)})
 
 
 def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store, str]:
@@ -230,18 +270,21 @@ def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store
     row = store.actions[letter.action]
     if not rules.may_requeue(row, letter.entry, final=store.final):
         return store, "done"
-    fresh = Item(letter.action, letter.entry + REQUEUED)
+    begun = row.in_doubt(without) and without is not Mutation.BEGUN
+    fresh = letter._replace(entry=letter.entry + REQUEUED, begun=begun)
     store = with_row(store, letter.action, rules.renewed(row, fresh.entry, without))
     store = with_ghost(store, letter.action, store.ghosts[letter.action]._replace(given=0))
     return store._replace(tools=store.tools | {fresh}, letters=store.letters - {letter}), "requeued"
 
 
 def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:
-    """hp2_answer: once, and not after the moment in which it was asked."""
+    """hp2_answer: once, and not after the moment in which it was asked. A yes holds for the moment in which it came."""
     request = store.requests[number - 1]
     status = rules.answer(request.status, late=request.since < moment, final=store.final)
     if status == "taken":
         store = _resolve(store, number, "answered")
+        if choice == "approve":
+            store = with_approval(store, request.action, Approval(request.digest, moment + 1))
         store = store._replace(events=store.events | {Sent("answered", number, choice)})
     return store, status
 

@@ -11,6 +11,7 @@ worded such that a missing record never makes a violation of a right history, bu
 the client (`Submitted`, `Answered`) and the watcher (`Told`, `Receipt`).
 """
 
+import hashlib
 import json
 import os
 import time
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 FINAL: Final = frozenset({"chain.completed", "chain.failed", "chain.cancelled"})
+DESTRUCTIVE: Final = "destructive"
 REPEATABLE: Final = frozenset({"read_only", "idempotent"})
 
 
@@ -41,7 +43,7 @@ class Effect:
     """The provider was called: written before anything else, so each start counts. `arguments` is a hash."""
 
     key: str
-    effects: str  # read_only | idempotent | other
+    effects: str  # read_only | idempotent | other | destructive
     arguments: str
     confirmed: bool = False
 
@@ -65,12 +67,15 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A person's answer: once before it is sent (not `taken`), and again when the inbox has taken it."""
+    """A person's answer: before it is sent (not `taken`), and again when the inbox has taken it. `arguments` is the
+    hash of those that a yes lets run.
+    """
 
     request: str
     action: str
     decision: str
     taken: bool
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,11 @@ Record = Submitted | Effect | Claimed | Decided | Answered | Told | Receipt
 _KINDS: Final[dict[str, type[Any]]] = {
     kind.__name__: kind for kind in (Submitted, Effect, Claimed, Decided, Answered, Told, Receipt)
 }
+
+
+def hash_of(text: str) -> str:
+    """What a record keeps of arguments."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Recorder:
@@ -154,6 +164,7 @@ class Rule(StrEnum):
     SAME_ARGUMENTS = "every run of an action has the same arguments (R3)"
     ONE_EFFECT = "an action with effects starts once, and again only when a person says: not happened (R4)"
     APPROVED = "a confirmed run comes after its approval (R5)"
+    THIS_CALL = "a destructive run comes after a yes to this action with just these arguments (R5)"
     ONE_ANSWER = "a request takes one answer (R6)"
     EPOCHS_RISE = "the epochs of an entry rise (R8)"
 
@@ -173,7 +184,7 @@ class Violation:
 def check(files: Iterable[Path]) -> list[Violation]:
     """Judge a finished history: every accepted task has had its time to end. No violation: an empty list."""
     seen = read(files)
-    rules = (_tasks, _endings, _commits, _receipts, _effects, _answers, _epochs)
+    rules = (_tasks, _endings, _commits, _receipts, _effects, _approvals, _answers, _epochs)
     return [violation for rule in rules for violation in rule(seen)]
 
 
@@ -254,13 +265,26 @@ def _effects(seen: list[Seen]) -> Iterator[Violation]:
         if len({effect.arguments for _, effect in effects}) > 1:
             yield Violation(Rule.SAME_ARGUMENTS, key, "its runs had different arguments")
         if effects[0][1].effects not in REPEATABLE:
-            # An approval has the same action run again, on a tool's word that it has done nothing yet.
-            allowed = 1 + taken[key, "not_happened"] + taken[key, "approve"]
+            # An approval has the same action run again, on a tool's word that it has done nothing yet; of a destructive
+            # call a person is asked before it runs at all.
+            asks_itself = effects[0][1].effects != DESTRUCTIVE
+            allowed = 1 + taken[key, "not_happened"] + asks_itself * taken[key, "approve"]
             if len(effects) > allowed:
                 yield Violation(Rule.ONE_EFFECT, key, f"it was started {len(effects)} times, {allowed} were allowed")
         for at, effect in effects:
             if effect.confirmed and not sent.get(key, at) < at:
                 yield Violation(Rule.APPROVED, key, "it ran as confirmed before anybody had approved it")
+
+
+def _approvals(seen: list[Seen]) -> Iterator[Violation]:
+    """A yes counts from the moment in which it was sent: that it was taken is recorded later."""
+    sent: dict[tuple[str, str], int] = {}
+    for place, answer in _of(seen, Answered):
+        if answer.decision == "approve":
+            sent.setdefault((answer.action, answer.arguments), place.at)
+    for place, effect in _of(seen, Effect):
+        if effect.effects == DESTRUCTIVE and not sent.get((effect.key, effect.arguments), place.at) < place.at:
+            yield Violation(Rule.THIS_CALL, effect.key, f"it ran with {effect.arguments} before a yes to that")
 
 
 def _answers(seen: list[Seen]) -> Iterator[Violation]:

@@ -24,6 +24,11 @@ from tests.proofs.functions import (
 from tests.proofs.states import Executor, Luck, Scenario, State, Worker
 from tests.support.function_rules import Mutation, Receipt
 
+CHOICES: Final = {
+    "in_doubt": ("happened", "not_happened", "failed", "abort"),
+    "clarification": ("select", "none", "abort"),
+    "confirmation": ("approve", "reject", "abort"),
+}
 DELIVERIES: Final = 3
 """After so many deliveries an entry goes to the dead letters."""
 
@@ -39,7 +44,7 @@ class Machine:
 
     def start(self) -> State:
         """Nothing is there yet."""
-        empty = functions.nothing_yet(tuple(kind is not Kind.OTHER for kind in self.scenario.actions))
+        empty = functions.nothing_yet(tuple(kind.repeatable for kind in self.scenario.actions))
         return State(empty, (), (), self.scenario.luck, frozenset(), frozenset())
 
     # ---- what can happen ----
@@ -155,46 +160,82 @@ class Machine:
             return
         handed = item._replace(deliveries=item.deliveries + 1)
         store = state.store._replace(tools=state.store.tools - {item} | {handed})
-        worker = Worker(handed)
-        row = store.actions[item.action]
-        taken_over = handed.deliveries > 1
-        if row.may_run_again(without) and (not taken_over or without is Mutation.CLAIM):
-            worker = Worker(handed, "go")  # the first delivery of what can be repeated needs no claim
-        elif without is Mutation.CLAIM:
-            worker = Worker(handed, "go")
+        taken_over = (handed.deliveries > 1 or handed.begun) and without is not Mutation.CLAIM
+        worker = Worker(handed, "read" if taken_over else self._admitted(state, handed))
         yield "worker reads", progress, _sorted(state, workers=(*state.workers, worker), store=store)
 
     def _works(self, state: State, worker: Worker, others: tuple[Worker, ...]) -> Iterator[tuple[str, bool, State]]:
         luck, item, without = state.luck, worker.item, self.scenario.without
         if worker.phase == "read":
-            store, status, epoch = functions.claim(state.store, item, str(item.deliveries), without)
-            phase = {"go": "go", "in_doubt": "in_doubt"}.get(status)
+            store, status, epoch = functions.claim(state.store, item, f"{item.deliveries} looks", without, start=False)
+            phase = {"go": self._admitted(state, item), "in_doubt": "in_doubt"}.get(status)
             after = others if phase is None else (*others, Worker(item, phase, epoch))
-            yield "worker claims", True, _sorted(state, workers=after, store=store)
+            yield "worker looks", True, _sorted(state, workers=after, store=store)
             if luck.losses:
                 spent = luck._replace(losses=luck.losses - 1)
-                yield "claim's reply is lost", False, state._replace(store=store, luck=spent)
+                yield "a look's reply is lost", False, state._replace(store=store, luck=spent)
+        elif worker.phase == "ready":
+            yield from self._starts(state, worker, others)
         elif worker.phase == "go":
             store = _run(state.store, item)
             yield "worker acts", True, _sorted(state, workers=(*others, worker._replace(phase="ran")), store=store)
         else:
             for receipt, spent in self._outcomes(state, worker):
-                store, _ = functions.complete(state.store, item, worker.epoch, receipt, without)
+                store, _ = functions.complete(state.store, item, worker.epoch, receipt, without, worker.digest)
                 yield f"worker reports {receipt}", spent == luck, _told(state._replace(workers=others), store, spent)
                 if spent.losses:
                     lost = spent._replace(losses=spent.losses - 1)
                     yield "complete's reply is lost", False, _told(state, store, lost)
+
+    def _admitted(self, state: State, item: Item) -> str:
+        """What a worker does with an order that it may look into: one that can be repeated runs without a start."""
+        repeatable = state.store.actions[item.action].may_run_again(self.scenario.without)
+        return "go" if repeatable or self.scenario.without is Mutation.CLAIM else "ready"
+
+    def _starts(self, state: State, worker: Worker, others: tuple[Worker, ...]) -> Iterator[tuple[str, bool, State]]:
+        """Right before it runs: of a destructive call the preview is taken, and either a person is asked, or the claim
+        needs the record of a yes to just this.
+        """
+        luck, item, without = state.luck, worker.item, self.scenario.without
+        digest = self._call(state, item.action)
+        gated = bool(digest) and without is not Mutation.GATE
+        if gated and item.approved != digest:
+            asks = worker._replace(phase="asks", digest=digest)
+            yield "worker takes the preview and asks", True, _sorted(state, workers=(*others, asks))
+            return
+        token, moment = f"{item.deliveries} starts", self._moment(state)
+        store, status, epoch = functions.claim(
+            state.store, item, token, without, digest=digest if gated else "", moment=moment
+        )
+        if status == "go" and digest:
+            store = _approved(store, item.action, digest, moment)
+        phases = {"go": "go", "in_doubt": "in_doubt"} | dict.fromkeys(("unapproved", "changed", "late"), "refused")
+        phase = phases.get(status)
+        after = others if phase is None else (*others, Worker(item, phase, epoch))
+        yield f"worker starts: {status}", True, _sorted(state, workers=after, store=store)
+        if luck.losses:
+            spent = luck._replace(losses=luck.losses - 1)
+            yield "a start's reply is lost", False, state._replace(store=store, luck=spent)
+
+    def _call(self, state: State, action: int) -> str:
+        """The digest of a destructive action's call, as its preview is now; empty for others."""
+        if self.scenario.actions[action] is not Kind.DESTRUCTIVE:
+            return ""
+        return f"{action}/{self.scenario.luck.previews - state.luck.previews}"
 
     def _outcomes(self, state: State, worker: Worker) -> Iterator[tuple[Receipt, Luck]]:
         luck = state.luck
         if worker.phase == "in_doubt":
             yield Receipt.IN_DOUBT, luck
             return
+        if worker.phase in ("asks", "refused"):
+            yield (Receipt.CONFIRMS if worker.phase == "asks" else Receipt.FAILED), luck
+            return
         kind = self.scenario.actions[worker.item.action]
         yield (Receipt.ASKS if kind is Kind.ASKS else Receipt.OK), luck
         if luck.failures:
             yield Receipt.FAILED, luck._replace(failures=luck.failures - 1)
-        if luck.doubts and kind is Kind.OTHER:
+        if luck.doubts and not kind.repeatable:
             yield Receipt.IN_DOUBT, luck._replace(doubts=luck.doubts - 1)
 
     def _people(self, state: State) -> Iterator[tuple[str, bool, State]]:
@@ -205,11 +246,15 @@ class Machine:
         for number, request in enumerate(state.store.requests, 1):
             if request.status != "open":
                 continue
-            choices = ("happened", "not_happened", "failed") if request.kind == "in_doubt" else ("select", "none")
-            for choice in (*choices, "abort"):
-                store, status = functions.answer(state.store, number, choice, self._moment(state))
+            for choice in CHOICES[request.kind]:
+                moment = self._moment(state)
+                store, status = functions.answer(state.store, number, choice, moment)
                 if status != "taken":
                     continue
+                if choice == "approve":
+                    ghost = store.ghosts[request.action]
+                    said = ghost._replace(yes=ghost.yes | {(request.digest, moment)})
+                    store = functions.with_ghost(store, request.action, said)
                 if choice == "not_happened":
                     ghost = store.ghosts[request.action]
                     store = functions.with_ghost(store, request.action, ghost._replace(pardons=ghost.pardons + 1))
@@ -226,13 +271,36 @@ class Machine:
                     yield "a message is copied", False, state._replace(store=copied, luck=spent)
             for number, row in enumerate(store.actions):
                 if row.attempt:
-                    items = store.tools | {Item(number, row.attempt + COPY)}
+                    items = store.tools | {Item(number, row.attempt + COPY, approved=self._call(state, number))}
                     yield "an entry is replayed", False, state._replace(store=store._replace(tools=items), luck=spent)
         if luck.forgeries and store.chain:
             spent = luck._replace(forgeries=luck.forgeries - 1)
             for number in range(len(store.actions)):
-                items = store.tools | {Item(number, FORGED)}
+                items = store.tools | {Item(number, FORGED, approved=self._call(state, number))}
                 yield "an entry is forged", False, state._replace(store=store._replace(tools=items), luck=spent)
+        yield from self._forgeries_of_approvals(state)
+
+    def _forgeries_of_approvals(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        """Somebody writes to Redis. An order that nobody has read yet may name any approval; the record of one action's
+        may lie at another.
+        """
+        luck, store = state.luck, state.store
+        if luck.previews and store.chain:
+            yield "a preview changes", False, state._replace(luck=luck._replace(previews=luck.previews - 1))
+        if luck.tampers:
+            spent = luck._replace(tampers=luck.tampers - 1)
+            for order in store.tools:
+                altered = order._replace(approved=self._call(state, order.action))
+                if not order.deliveries and altered != order:
+                    items = store.tools - {order} | {altered}
+                    yield "an order is altered", False, state._replace(store=store._replace(tools=items), luck=spent)
+        if luck.moves:
+            spent = luck._replace(moves=luck.moves - 1)
+            for source, record in enumerate(store.approvals):
+                for target in range(len(store.approvals)) if record else ():
+                    if target != source:
+                        moved = functions.with_approval(store, target, record)
+                        yield "a record is copied", False, state._replace(store=moved, luck=spent)
 
     def _moment(self, state: State) -> int:
         return self.scenario.luck.times - state.luck.times
@@ -242,14 +310,23 @@ class Machine:
     def judge(self, state: State) -> None:
         """Raise BrokenError when a promise does not hold in this state."""
         counted = tuple(zip(state.store.actions, state.store.ghosts, strict=True))
-        for number, (row, (runs, pardons, _)) in enumerate(counted):
-            if not row.repeatable and runs > 1 + pardons:
-                raise BrokenError(Promise.R4, f"action {number} was started {runs} times, pardons: {pardons}")
+        for number, (row, ghost) in enumerate(counted):
+            if not row.repeatable and ghost.runs > 1 + ghost.pardons:
+                words = f"action {number} was started {ghost.runs} times, pardons: {ghost.pardons}"
+                raise BrokenError(Promise.R4, words)
         chain = self.decisions.chains[state.store.chain]
         if chain is not None and chain.status is ChainStatus.COMPLETED:
             for number, (row, ghost) in enumerate(counted):
                 if row.repeatable and not ghost.runs:
                     raise BrokenError(Promise.R3, f"the chain completed and action {number} never ran")
+
+
+def _approved(store: Store, action: int, digest: str, moment: int) -> Store:
+    """A destructive action is started: by a yes to this very call, in this moment or when it was first used."""
+    ghost = store.ghosts[action]
+    if (digest, moment) not in ghost.yes and digest not in ghost.used:
+        raise BrokenError(Promise.R5, f"action {action} was started without a yes to {digest} in this moment")
+    return functions.with_ghost(store, action, ghost._replace(used=ghost.used | {digest}))
 
 
 def _run(store: Store, item: Item) -> Store:

@@ -22,6 +22,9 @@ class Luck(NamedTuple):
     cancels: int = 0
     times: int = 0
     releases: int = 0
+    previews: int = 0
+    tampers: int = 0
+    moves: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,14 @@ class Executor(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """A worker with an entry: read, go (may run), in_doubt (somebody had started it), ran."""
+    """A worker with an entry: read (who took it over looks first), ready (to start it), go (may run), in_doubt
+    (somebody had started it), asks (a person, about the call of this digest), refused (no approval lets it run), ran.
+    """
 
     item: Item
     phase: str = "read"
     epoch: int = 0
+    digest: str = ""
 
 
 class State(NamedTuple):

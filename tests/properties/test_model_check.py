@@ -15,7 +15,7 @@ from tests.proofs.search import search
 from tests.proofs.states import Luck, Scenario
 from tests.support.function_rules import Mutation
 
-READ, OTHER, ASKS = Kind.READ_ONLY, Kind.OTHER, Kind.ASKS
+READ, OTHER, ASKS, DROPS = Kind.READ_ONLY, Kind.OTHER, Kind.ASKS, Kind.DESTRUCTIVE
 
 SCENARIOS = {
     "read, nobody dies in time": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, submits=2)),
@@ -32,6 +32,12 @@ SCENARIOS = {
     "read, by several releases": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, releases=1)),
     "effects, by several releases": Scenario((OTHER,), Luck(crashes=1, takeovers=1, losses=1, releases=1)),
     "question, then effects": Scenario((ASKS, OTHER), Luck(crashes=2, losses=1)),
+    "destructive, nobody dies in time": Scenario((DROPS,), Luck(crashes=2, takeovers=1, losses=1)),
+    "destructive, too late": Scenario((DROPS,), Luck(crashes=2, times=1, tampers=1, previews=1)),
+    "destructive, copied and forged": Scenario((DROPS,), Luck(copies=1, forgeries=1, previews=1)),
+    "destructive, doubtful and cancelled": Scenario((DROPS,), Luck(crashes=1, doubts=1, times=1, cancels=1)),
+    "destructive, by several releases": Scenario((DROPS,), Luck(crashes=1, losses=1, releases=1, previews=1)),
+    "destructive twice": Scenario((DROPS, DROPS), Luck(crashes=1, tampers=1, moves=1, previews=1)),
 }
 
 
@@ -53,6 +59,11 @@ WITHOUT = {
     Mutation.EFFECTS: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
     Mutation.VERSION: (Promise.R2, Scenario((READ,), Luck(takeovers=1))),
     Mutation.STARTED: (Promise.R4, Scenario((OTHER,), Luck(crashes=1, releases=1))),
+    Mutation.BEGUN: (Promise.R4, Scenario((DROPS,), Luck(crashes=1, releases=1, previews=1))),
+    Mutation.GATE: (Promise.R5, Scenario((DROPS,), Luck())),
+    Mutation.DIGEST: (Promise.R5, Scenario((DROPS,), Luck(previews=1, tampers=1))),
+    Mutation.CONSUMPTION: (Promise.R5, Scenario((DROPS, DROPS), Luck(tampers=1, moves=1))),
+    Mutation.EXPIRY: (Promise.R5, Scenario((DROPS,), Luck(times=1))),
 }
 
 

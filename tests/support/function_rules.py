@@ -21,6 +21,11 @@ class Mutation(StrEnum):
     EFFECTS = "every tool counts as repeatable"
     VERSION = "commit does not compare versions"
     STARTED = "an entry that is given back counts as not begun"
+    BEGUN = "an entry that is given back looks as if nobody had read it"
+    GATE = "a worker asks for no approval, and claims without one"
+    DIGEST = "claim takes an approval of whatever"
+    CONSUMPTION = "an approval lets any action with the same call run, not only its own"
+    EXPIRY = "claim does not look how old an approval is"
 
 
 class Receipt(StrEnum):
@@ -28,6 +33,7 @@ class Receipt(StrEnum):
 
     OK = "ok"
     ASKS = "asks"
+    CONFIRMS = "confirms"
     FAILED = "failed"
     IN_DOUBT = "in_doubt"
 
@@ -62,6 +68,43 @@ class ActionRow(NamedTuple):
         return self.started and not self.may_run_again(without)
 
 
+class Approval(NamedTuple):
+    """The record of a person's yes to a call. A digest is `<action>/<what else it is over>`."""
+
+    digest: str
+    deadline: int
+    consumed: bool = False
+
+
+def consume(
+    record: Approval | None, digest: str, now: int, without: Mutation | None = None
+) -> tuple[str | None, Approval | None]:
+    """Why a call of this digest may not start, or None; and the record after it."""
+    if record is None:
+        return "unapproved", None
+    alike = record.digest == digest or without is Mutation.DIGEST
+    if without is Mutation.CONSUMPTION:
+        alike = record.digest.partition("/")[2] == digest.partition("/")[2]
+    if not alike:
+        return "changed", record
+    if not record.consumed and record.deadline <= now and without is not Mutation.EXPIRY:
+        return "late", record
+    return None, record._replace(consumed=True)
+
+
+class Claim(NamedTuple):
+    """What hp2_claim is asked: `start` it, or only look; `digest` when a person has to have approved it.
+
+    `has_lease`: the entry is pending for the worker that claims.
+    """
+
+    entry: int
+    token: str
+    has_lease: bool
+    start: bool = True
+    digest: str = ""
+
+
 def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
     """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there is nobody's."""
     if again:
@@ -75,23 +118,30 @@ def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> Acti
 
 
 def claim(
-    row: ActionRow | None, entry: int, token: str, *, final: bool, has_lease: bool, without: Mutation | None = None
-) -> tuple[str, ActionRow | None]:
-    """hp2_claim: the status, and the row after it; None when the entry is finished instead.
-
-    `has_lease`: the entry is pending for the worker that claims.
-    """
+    row: ActionRow | None,
+    record: Approval | None,
+    asked: Claim,
+    *,
+    final: bool,
+    now: int = 0,
+    without: Mutation | None = None,
+) -> tuple[str, ActionRow | None, Approval | None]:
+    """hp2_claim: the status, and the row and the approval after it; no row when the entry is finished instead."""
     if final or (row is not None and row.over(without)):
-        return "done", None
-    if row is None or not row.bound(entry, without):
-        return "stale", None
-    if not has_lease and without is not Mutation.HOLDER:
-        return "lost", row
-    if row.owner == token:
-        return row.verdict, row
+        return "done", None, record
+    if row is None or not row.bound(asked.entry, without):
+        return "stale", None, record
+    if not asked.has_lease and without is not Mutation.HOLDER:
+        return "lost", row, record
+    if row.owner == asked.token:
+        return row.verdict, row, record
     doubtful = row.in_doubt(without)
-    verdict = "in_doubt" if doubtful else "go"
-    return verdict, row._replace(epoch=row.epoch + 1, owner=token, verdict=verdict, started=row.started or not doubtful)
+    if asked.start and asked.digest and not doubtful:
+        refused, record = consume(record, asked.digest, now, without)
+        if refused:
+            return refused, row, record
+    verdict, started = "in_doubt" if doubtful else "go", row.started or (asked.start and not doubtful)
+    return verdict, row._replace(epoch=row.epoch + 1, owner=asked.token, verdict=verdict, started=started), record
 
 
 def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, without: Mutation | None = None) -> str:

@@ -256,6 +256,16 @@ async def send_and_leave_a_task(ctx: Ctx[Book]) -> None:
     left_behind.append(asyncio.create_task(later()))
 
 
+async def wait_without_await(seconds: float) -> str:
+    time.sleep(seconds)  # noqa: ASYNC251 - that is the mistake
+    return "too late"
+
+
+@tool(destructive=True, preview=wait_without_await, timeout="300ms")
+async def delete_slowly(seconds: float, ctx: Ctx[Book]) -> None:
+    effect(ctx)
+
+
 @tool(destructive=True)
 async def delete(name: str, ctx: Ctx[Book]) -> None:
     effect(ctx)

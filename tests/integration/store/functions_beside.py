@@ -13,7 +13,7 @@ from redis import Redis
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.runtime.store import operations as ops
-from haltpoint.runtime.store.rows import ActionState, Kind, action_of, local, request_of
+from haltpoint.runtime.store.rows import ActionState, Kind, Part, action_of, local, request_of
 from tests.integration.store.functions_model import (
     Ask,
     Dispatch,
@@ -25,7 +25,7 @@ from tests.integration.store.functions_model import (
     Withdraw,
 )
 from tests.integration.store.functions_rows import EVENTS, HUMANS, PLANS, TOOLS, EntryRow
-from tests.support.function_rules import Receipt
+from tests.support.function_rules import Approval, Receipt
 
 TICK = 1_000_000  # ms
 KEY = "hp:{0}:"
@@ -140,6 +140,7 @@ class FunctionsBeside(RuleBasedStateMachine):
             doubt, over = action.receipt is Receipt.IN_DOUBT, action.over()
             assert (found.receipt is not None) is over, name
             assert found.receipt is None or (found.receipt.kind is Kind.IN_DOUBT) is doubt, name
+        self._see_approvals({chain: data for chain, (_, data) in rows.items()})
         for name, request in self.model.requests.items():
             asked = request_of(name, *rows[chain_of(name)])
             assert asked is not None
@@ -153,6 +154,17 @@ class FunctionsBeside(RuleBasedStateMachine):
         assert {chain: round((at - self.start) / TICK - 0.25) for chain, at in timers.items()} == {
             chain: tick for chain, (tick, _) in self.model.timers.items()
         }
+
+    def _see_approvals(self, rows: dict[str, dict[bytes, bytes]]) -> None:
+        found = {}
+        for chain, data in rows.items():
+            for field, text in data.items():
+                name, _, part = field.decode().rpartition(".")
+                if part == Part.APPROVAL:
+                    digest, deadline, state = text.decode().partition("\n")[0].split()
+                    tick = round((int(deadline) - self.start) / TICK - 0.25)
+                    found[f"{chain}.{name}"] = Approval(digest, tick, state == "consumed")
+        assert found == self.model.approvals
 
     def _see_pending(self) -> None:
         for stream, group in GROUPS.items():

@@ -21,7 +21,7 @@ from tests.integration.store.functions_rows import (
     RequestRow,
 )
 from tests.support import function_rules as rules
-from tests.support.function_rules import ActionRow, Receipt
+from tests.support.function_rules import ActionRow, Approval, Claim, Receipt
 
 REFIRE = 1  # ticks after which a timer goes off again
 
@@ -30,11 +30,21 @@ def chain_of(any_id: str) -> str:
     return any_id.partition(".")[0]
 
 
+@dataclass(frozen=True)
+class Approves:
+    """A yes to an action's call, for so many ticks."""
+
+    action: str
+    digest: str
+    ticks: int
+
+
 @dataclass
 class FunctionsModel:
     now: int = 0
     chains: dict[str, ChainRow] = field(default_factory=dict)
     actions: dict[str, ActionRow] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
     requests: dict[str, RequestRow] = field(default_factory=dict)
     thoughts: dict[str, str] = field(default_factory=dict)
     entries: dict[int, EntryRow] = field(default_factory=dict)
@@ -71,7 +81,7 @@ class FunctionsModel:
         self.add(EVENTS, chain)
         return "created"
 
-    def answer(self, request: str, said: str, token: str) -> str:
+    def answer(self, request: str, said: str, token: str, approves: Approves | None = None) -> str:
         row = self.requests.get(request)
         if row is None:
             return "unknown"
@@ -80,6 +90,8 @@ class FunctionsModel:
         status = rules.answer(row.status, late=row.deadline <= self.now, final=self.final(row.chain))
         if status == "taken":
             self.requests[request] = replace(row, status="answered", token=token, said=said)
+            if approves is not None:
+                self.approvals[approves.action] = Approval(approves.digest, self.now + approves.ticks)
             self.add(EVENTS, f"{request}/answer")
         return status
 
@@ -118,13 +130,16 @@ class FunctionsModel:
 
     # ---- workers and planner ----------------------------------------------------------------------------------------
 
-    def claim(self, entry: int, action: str, consumer: str, token: str) -> tuple[str, int]:
-        final, has_lease = self.final(chain_of(action)), self.pending.get(entry) == consumer
-        status, after = rules.claim(self.actions.get(action), entry, token, final=final, has_lease=has_lease)
+    def claim(self, entry: int, action: str, consumer: str, token: str, *, start: bool, digest: str) -> tuple[str, int]:
+        asked = Claim(entry, token, self.pending.get(entry) == consumer, start, digest)
+        row, record, final = self.actions.get(action), self.approvals.get(action), self.final(chain_of(action))
+        status, after, record = rules.claim(row, record, asked, final=final, now=self.now)
         if after is None:
             self.finish(entry)
             return status, 0
         self.actions[action] = after
+        if record is not None:
+            self.approvals[action] = record
         return status, 0 if status == "lost" else after.epoch
 
     def complete(self, entry: int, action: str, epoch: int, consumer: str, receipt: Receipt) -> str:

@@ -10,7 +10,7 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.operations import ChainWrites, pack
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
-from tests.integration.store.functions_model import Ask, Dispatch, Finish, Resolve, Step, Think, Withdraw
+from tests.integration.store.functions_model import Approves, Ask, Dispatch, Finish, Resolve, Step, Think, Withdraw
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
 from tests.support.function_rules import Receipt
 
@@ -19,6 +19,7 @@ NUMBERS = st.integers(1, 2)
 CONSUMERS = st.sampled_from(["one", "two"])
 EPOCHS = st.integers(0, 3)
 TOKENS = st.sampled_from(["1", "2"])
+CALLS = st.sampled_from(["x", "x", "x", "y"])
 
 
 class Functions(FunctionsBeside):
@@ -34,13 +35,22 @@ class Functions(FunctionsBeside):
         assert reply[0].decode() == self.model.submit(chain, digest, "0-n", ticks)
 
     @rule(
-        chain=CHAINS, number=NUMBERS, said=st.sampled_from(["{}", '{"text":"no"}']), token=st.sampled_from(["t1", "t2"])
+        chain=CHAINS,
+        number=NUMBERS,
+        said=st.sampled_from(["{}", '{"text":"no"}']),
+        token=st.sampled_from(["t1", "t2"]),
+        approves=st.none() | st.builds(Approves, NUMBERS.map("s.{}".format), CALLS, st.integers(1, 3)),
     )
-    def answer(self, chain: str, number: int, said: str, token: str) -> None:
+    def answer(self, chain: str, number: int, said: str, token: str, approves: Approves | None) -> None:
         request = f"{chain}.r{number}"
         head = f'{{"id":"{request}/answer","answer":'
-        reply = self.call("answer", request, said, "me", '"me"', token, head)
-        assert reply[0].decode() == self.model.answer(request, said, token)
+        record: tuple[object, ...] = ()
+        if approves is not None:
+            action = f"{chain}.{approves.action}"
+            approves = Approves(action, f"{action}/{approves.digest}", approves.ticks)
+            record = (action, approves.digest, approves.ticks * TICK // 1000)
+        reply = self.call("answer", request, said, "me", '"me"', token, head, *record)
+        assert reply[0].decode() == self.model.answer(request, said, token, approves)
 
     # ---- the executor -----------------------------------------------------------------------------------------------
 
@@ -78,14 +88,19 @@ class Functions(FunctionsBeside):
             assert reply[1] == self.model.commit(chain, expected, new, acks, *steps)
             self.learn()
 
-    @initialize()
-    def one_chain_has_two_actions_that_workers_have_read(self) -> None:
+    @initialize(ticks=st.integers(0, 2))
+    def one_chain_has_two_actions_that_workers_have_read_and_a_person_has_approved_one(self, ticks: int) -> None:
         self.begin()
         self.submit("a", "x", 9)
         for number, repeatable in ((1, True), (2, False)):
             version = self.model.chains["a"].version
             self._write("a", version, f"first-{number}", (), [Dispatch(f"a.s.{number}", repeatable)])
         self.read(TOOLS, "one", 2)
+        for number in (1, 2):
+            version = self.model.chains["a"].version
+            self._write("a", version, f"asked-{number}", (), [Ask(number, 4)])
+        self.answer("a", 1, "{}", "t1", Approves("s.1", "x", 1))
+        self.time_passes(ticks)
 
     def _step(self, data: st.DataObject, chain: str) -> Step | None:
         """Something that the executor might do to this chain now."""
@@ -144,15 +159,36 @@ class Functions(FunctionsBeside):
         about = row.about if row else ""
         return about or f"{data.draw(CHAINS)}.s.{data.draw(NUMBERS)}"
 
-    @rule(data=st.data(), lucky=st.booleans(), consumer=CONSUMERS, token=TOKENS, fresh=st.booleans())
-    def claim(self, data: st.DataObject, lucky: bool, consumer: str, token: str, fresh: bool) -> None:
-        entry = self.some_entry(data, TOOLS)
+    @rule(
+        data=st.data(),
+        lucky=st.booleans(),
+        consumer=CONSUMERS,
+        token=TOKENS,
+        fresh=st.booleans(),
+        start=st.booleans(),
+        called=st.none() | CALLS,
+    )
+    def claim(
+        self,
+        data: st.DataObject,
+        lucky: bool,
+        consumer: str,
+        token: str,
+        fresh: bool,
+        start: bool,
+        called: str | None,
+    ) -> None:
+        waiting = [row.entry for row in self.model.actions.values() if not row.over()] if lucky else []
+        entry = data.draw(st.sampled_from(waiting), label="entry") if waiting else self.some_entry(data, TOOLS)
         action = self._action_of(entry, data)
         consumer = self.model.pending.get(entry, consumer) if lucky else consumer
         self.commits += 1
         token = f"{consumer}/{token}/{self.commits}" if fresh else f"{consumer}/{token}"
-        reply = self.call("claim", TOOLS, self.entry(entry), action, consumer, token)
-        assert (reply[0].decode(), reply[1]) == self.model.claim(entry, action, consumer, token)
+        digest = "" if called is None else f"{action}/{called}"
+        mode = "start" if start else "look"
+        reply = self.call("claim", TOOLS, self.entry(entry), action, consumer, token, mode, digest)
+        expected = self.model.claim(entry, action, consumer, token, start=start, digest=digest)
+        assert (reply[0].decode(), reply[1]) == expected
 
     @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS, doubt=st.booleans())
     def complete(self, data: st.DataObject, lucky: bool, epoch: int, consumer: str, doubt: bool) -> None:

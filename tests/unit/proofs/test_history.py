@@ -90,6 +90,14 @@ def test_a_confirmed_run_after_its_approval_is_right(judge: Judge) -> None:
     assert judge(history) == set()
 
 
+DROPPED = Effect(A, "destructive", "1a2b", confirmed=True)
+YES = Answered(R, A, "approve", taken=True, arguments="1a2b")
+
+
+def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> None:
+    assert judge([*GOOD[:4], YES, DROPPED, *GOOD[5:]]) == set()
+
+
 @pytest.mark.parametrize(
     ("broken", "history"),
     [
@@ -120,6 +128,18 @@ def test_a_confirmed_run_after_its_approval_is_right(judge: Judge) -> None:
             id="approved afterwards",
         ),
         pytest.param(Rule.APPROVED, [Effect(A, "other", "1a2b", confirmed=True), *GOOD], id="approved by nobody"),
+        pytest.param(Rule.THIS_CALL, [DROPPED, YES, *GOOD[5:]], id="destructive before the yes"),
+        pytest.param(
+            Rule.THIS_CALL,
+            [Answered(R, A, "approve", taken=True, arguments="ffff"), DROPPED, *GOOD[5:]],
+            id="a yes to other arguments",
+        ),
+        pytest.param(
+            Rule.THIS_CALL,
+            [Answered(R, f"{C}.send.2", "approve", taken=True, arguments="1a2b"), DROPPED, *GOOD[5:]],
+            id="a yes to another action",
+        ),
+        pytest.param(Rule.ONE_EFFECT, [YES, DROPPED, DROPPED, *GOOD[5:]], id="two runs under one yes"),
         pytest.param(
             Rule.ONE_ANSWER,
             [*GOOD, Answered(R, A, "happened", taken=True), Answered(R, A, "abort", taken=True)],

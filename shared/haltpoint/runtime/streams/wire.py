@@ -21,6 +21,8 @@ from haltpoint.contracts.tasks import Task
 
 DATA: Final = "__data__"
 BODY: Final = "__body__"
+BEGUN: Final = b"__begun__"
+"""In an order that was given back: a worker had started it."""
 
 MAX_MESSAGE: Final = MAX_BODY + 64 * 1024
 MESSAGE_DEPTH: Final = MAX_DEPTH + 8
