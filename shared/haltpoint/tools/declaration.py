@@ -227,7 +227,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         raise DeclarationError(str(error)) from None
 
 
-def _retry(given: Retry) -> Retry:
+def _retry(given: object) -> Retry:
     """The trait with seconds as numbers. Raises DeclarationError."""
     if not isinstance(given, Retry):
         raise DeclarationError(f"retry={given!r}: give Retry(attempts=3, first='1s', most='30s')")
