@@ -98,6 +98,7 @@ def policy_of(settings: PolicySettings, file: PolicyFile, language: str = "en") 
         claims_check=file.claims_check,
         unasked_effects=file.unasked_effects,
         targets=file.targets,
+        sourced=tuple(glob for rule in file.approvals if rule.names_source for glob in rule.tools),
     )
 
 

@@ -209,6 +209,8 @@ class Pipeline:
             metadata = msgspec.structs.replace(metadata, calls=calls, effects=effects)
         if whole:
             metadata = msgspec.structs.replace(metadata, whole=whole)
+        if job.would_ask:
+            metadata = msgspec.structs.replace(metadata, would_ask=job.would_ask)
         if request.approval is not None:
             approval = msgspec.structs.replace(request.approval, preview=None)
             metadata = msgspec.structs.replace(metadata, approval=approval)
