@@ -140,7 +140,7 @@ class Target(Contract):
 
 
 class OnTimeout(StrEnum):
-    """What a question that nobody answers does: the step fails, or the call is denied and the model may continue."""
+    """What a question does that gets no answer: the step fails, or the call is denied and the model may continue."""
 
     FAIL = "fail"
     DENY = "deny"

@@ -1,10 +1,10 @@
 """G4 as the chain sees it: sources that a rule names, and a question that a rule asks."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import ChainStatus
@@ -56,7 +56,7 @@ def test_in_a_literal_plan_what_the_submitter_wrote_is_theirs_and_what_a_text_sa
 def test_what_a_skill_writes_into_its_plan_is_not_its_users() -> None:
     step = Step(id="pay", required_tools=("pay",), actions=(ProposedCall(tool="pay", arguments={"to": "eve"}),))
     told = Story(Task(goal="skill", plan=Plan(steps=(step,))), PAY, policy=RULED)
-    told.chain = replace(told.chain, id="c~s1-1")
+    told.chain = structs.replace(told.chain, id="c~s1-1")
     told.submit()
     assert kinds(told.dispatches[-1]) == {"to": "model"}
 
