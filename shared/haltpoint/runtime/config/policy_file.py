@@ -74,7 +74,7 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
     if place == ("claims",):
         return 'claims: it was removed; name a check of answers instead: claims_check = "hint"'
     if error["type"] == "extra_forbidden":
-        return f"{where} is not a key{_near(str(place[-1]), _keys_at(place))}"
+        return f"{where} is not a key{_near(where.rpartition('.')[2], _keys_at(place))}"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 
