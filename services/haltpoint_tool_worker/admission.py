@@ -137,7 +137,7 @@ class Admission:
             failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
-        watched = hook_chain is not None or request.tool in self._registry.rules or _is_destructive(tool)
+        watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
         watched = watched or bool(request.reasons) or request.approval is not None
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
