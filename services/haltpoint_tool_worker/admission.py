@@ -15,11 +15,14 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.provenance import told, without_origin
+from haltpoint.chain.checks.sources import written_over
+from haltpoint.contracts.approval_rules import ApprovalRule, Verdict
 from haltpoint.contracts.approvals import digest_of
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.reasons import Reason, ReasonKind, SourceKind
 from haltpoint.contracts.tools import CONFIRMED, ErrorType, HookRecord, HookVerdict, ToolSpec
+from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
@@ -38,8 +41,11 @@ from haltpoint_tool_worker.raised import read_exception
 from haltpoint_tool_worker.reconciling import reconciled, unknown
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import Reading, read_failure
+from haltpoint_tool_worker.rules import rule_for
 from haltpoint_tool_worker.runner import Runner
 from haltpoint_tool_worker.said_before import barred, repeated
+
+_log = logs.get(__name__)
 
 
 class Calls(Protocol):
@@ -133,7 +139,8 @@ class Admission:
             failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
-        watched = hook_chain is not None or bool(request.reasons) or request.approval is not None or spec.destructive
+        watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
+        watched = watched or bool(request.reasons) or request.approval is not None
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
@@ -158,6 +165,12 @@ class Admission:
                 told = f"{request.tool} was not called: {words}"
                 return Refusal(_reading(ErrorType.BLOCKED, told), tuple(run.records))
             reasons += repeated(request, tool.spec, run.text)
+        rule = self._rule(job, tool, run)
+        if rule is not None and rule.does is Verdict.REFUSE:
+            refused = _reading(ErrorType.BLOCKED, f"{request.tool} was not called: {rule.words}")
+            return Refusal(refused, (*run.records, builtin.refused_by(builtin.APPROVALS)))
+        if rule is not None and rule.does is Verdict.ASK:
+            reasons = (Reason(kind=ReasonKind.RULE, words=rule.words), *reasons)
         if tool.spec.destructive and tool.spec.plan is None:  # of a skill with steps each call is asked about itself
             words = _DESTRUCTIVE.format(request.tool)
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
@@ -171,7 +184,7 @@ class Admission:
             approved = digest_of(request.action_id, request.tool, from_json(run.text), shown.digest)
             if request.approval is None or request.approval.digest != approved:
                 reasons = reasons if request.approval is None else (*reasons, _changed(tool, run))
-                question = run.question(reasons, shown.text)
+                question = run.question(reasons, shown.text, rule)
                 return Refusal(question, tuple(run.records), run.text, run.changed, shown)
             run.approved()
         seconds = min(request.timeout, self._left(job))
@@ -206,6 +219,18 @@ class Admission:
             context = self._context(job, call.tool, call.text)
             review.take(await ask(self._runner, hook, job, self._left(job), _hook_call(call), review.result(), context))
         return review.reading, tuple(review.records)
+
+    def _rule(self, job: Job, tool: Tool, run: HookRun) -> ApprovalRule | None:
+        """The rule of the policy file that counts for the call as it would run. One that only reports is logged."""
+        request, rules = job.request, self._registry.rules.get(job.request.tool)
+        if rules is None:
+            return None
+        sources = written_over(request.sources or {}, job.arguments, run.text, SourceKind.HOOK)
+        given = request.tenant, from_json(run.text), sources
+        rule, job.would_ask = rule_for(rules, tool.spec, *given, authors=job.nested)
+        if job.would_ask:
+            _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=request.tool)
+        return rule
 
     async def _made_up(self, job: Job, tool: Tool, run: HookRun) -> str | None:
         """The words about the first value that has no origin in the receipts that the order names, or None.

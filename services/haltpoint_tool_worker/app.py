@@ -3,6 +3,7 @@
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs, telemetry
@@ -26,7 +27,8 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    registry = load(settings.tools, queues, settings.hooks, settings.skills, settings.no_effect)
+    rules = policy_file.read(settings.policy_file).approvals
+    registry = load(settings.tools, queues, settings.hooks, settings.skills, settings.no_effect, rules)
     slots = _slots(settings, registry)
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
         await _serve(here, registry, slots)

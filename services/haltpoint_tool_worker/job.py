@@ -23,7 +23,7 @@ class Job(Struct, eq=False):
     its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
     with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
-    another task does the rest. `ran`: it has a slot.
+    another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4).
     """
 
     ref: EntryRef
@@ -45,6 +45,7 @@ class Job(Struct, eq=False):
     span: Span | None = None
     left: bool = False
     ran: bool = False
+    would_ask: str = ""
 
     @property
     def nested(self) -> bool:

@@ -164,10 +164,11 @@ class Nested:
         tool, order = self._find(name), self._job.request
         given: Given = {}
         fault: str | None = None
-        if tool is not None and order.unasked is None:
+        if tool is not None:
             arguments = from_json(text)
             given = handed_on(self._job, self._caller.spec, arguments, tool.spec)
-            fault = None if order.approval else target_fault(self._caller.spec, arguments, tool.spec, given)
+            if order.approval is None and order.unasked is None:
+                fault = target_fault(self._caller.spec, arguments, tool.spec, given)
         origins = dict.fromkeys((*(order.origins or ()), *(one.where.partition(" ")[0] for one, _ in given.values())))
         request = msgspec.structs.replace(
             order,

@@ -229,6 +229,8 @@ class Pipeline:
             metadata = msgspec.structs.replace(metadata, whole=whole)
         if request.reconcile:
             metadata = msgspec.structs.replace(metadata, reconciled=True)
+        if job.would_ask:
+            metadata = msgspec.structs.replace(metadata, would_ask=job.would_ask)
         if request.approval is not None:
             approval = msgspec.structs.replace(request.approval, preview=None)
             metadata = msgspec.structs.replace(metadata, approval=approval)

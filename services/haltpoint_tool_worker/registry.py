@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 
 from haltpoint.chain.checks.templates import with_skills
+from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError, Tool, tools_in
@@ -38,6 +40,8 @@ class Registry:
         """The exceptions of a tool after which nothing has happened."""
         self.repeatable: set[str] = set()
         """The tools of which an interrupted call may simply run again."""
+        self.rules: dict[str, tuple[ApprovalRule, ...]] = {}
+        """The rules of the policy file about a tool, in their order (G4)."""
         self.find: Callable[[str], Tool | None] = self._tools.get
         """The tool of that name, if it is offered here."""
         self.hook_chain: Callable[[str], HookChain | None] = self._hook_chains.get
@@ -66,16 +70,19 @@ class Registry:
         if lifespan is not None:
             self._lifespans[name] = lifespan
 
-    def surround(self, hooks: Sequence[Hook]) -> None:
-        """Put hooks around all tools that are offered by now, and list them with the tools."""
+    def surround(self, hooks: Sequence[Hook], rules: Sequence[ApprovalRule] = ()) -> None:
+        """Put hooks and rules around all tools that are offered by now, and list them with the tools."""
         for name, tool in self._tools.items():
             found = hook_chain(name, hooks)
+            if about := tuple(rule for rule in rules if any(fnmatchcase(name, glob) for glob in rule.tools)):
+                self.rules[name] = about
+            ruled = bool(about)
             if tool.spec.plan is not None:
                 # Its steps are carried out elsewhere: what is reviewed here are the results of the tools in them.
                 found = None if found is None or not found.pre else HookChain(found.pre, ())
-                names = names_before(tool.spec, found) if found is not None else ()
+                names = names_before(tool.spec, found, ruled=ruled) if found is not None or ruled else ()
             else:
-                names = names_around(tool.spec, found)
+                names = names_around(tool.spec, found, ruled=ruled)
             if found is not None:
                 self._hook_chains[name] = found
             self._tools[name] = replace(tool, spec=msgspec.structs.replace(tool.spec, hooks=names))
@@ -134,10 +141,12 @@ def load(
     hooks: Sequence[str] = (),
     skills: Sequence[Path] = (),
     no_effect: Sequence[str] = (),
+    rules: Sequence[ApprovalRule] = (),
 ) -> Registry:
     """Import the modules, also from the working directory, and offer their tools and the skills in the directories
     `skills`, or those of these queues; with the hooks of the modules, those at the dotted paths `hooks`, and those of
-    installed packages around them. `no_effect` names the exceptions after which no tool has done anything.
+    installed packages and the policy's `rules` around them. `no_effect` names the exceptions after which no tool has
+    done anything.
 
     Raises HaltpointError HP-001 for an exception that does not exist, HP-030 when there is nothing to offer or a module
     cannot be imported, HP-031 for a name twice, HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot
@@ -181,7 +190,7 @@ def load(
             f"{', '.join(sources)} declares none" if sources else "no tools module and no skills were named",
             "Name a module with @tool functions: HALTPOINT_TOOLS=my_tools, or --tools my_tools",
         )
-    registry.surround(load_hooks(imported, hooks))
+    registry.surround(load_hooks(imported, hooks), rules)
     return registry
 
 

@@ -69,7 +69,7 @@ async def test_c1_no_plan_may_name_a_blocked_tool(system: Running, client: Clien
     assert "internal; queue default" in (await system.typed("tool", "show", "purge_archive")).stdout
 
 
-@pytest.mark.parametrize("service", [(), ("executor",), ("planner",), ("gateway",)])
+@pytest.mark.parametrize("service", [(), ("executor",), ("planner",), ("gateway",), ("tool-worker",)])
 def test_a_broken_file_stops_the_start_with_one_clear_error(tmp_path: Path, service: tuple[str, ...]) -> None:
     file = tmp_path / "policy.toml"
     file.write_text('blocked_tool = ["x"]\n[[patterns]]\nid = "deploy"\npattern = \'\\b(deploy\'\ntools = []\n')

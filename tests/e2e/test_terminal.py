@@ -132,8 +132,8 @@ def test_a_question_that_somebody_else_answers_meanwhile_stops_nobody(system: Ru
         terminal.until("Your choice")
         inbox = map(json.loads, system.command("inbox", "--json").stdout.splitlines())
         asked = next(one for one in inbox if one["goal"] == "Tell John good evening")
+        terminal.press(b"2")
         assert system.command("answer", asked["id"], "--option", "user_abc123").returncode == 0
-        terminal.type("2")
-        assert terminal.wait() == 0
-        assert "admin has already answered the request" in terminal.text
+        assert terminal.wait() == 0, "the prompt is withdrawn: nothing needs to be typed"
+        assert "admin has already answered the request: John Doe  (user_abc123)" in terminal.text
         assert "→ John Doe" in terminal.text

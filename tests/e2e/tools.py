@@ -144,6 +144,20 @@ def delete_page(page: str, ctx: Ctx, keep_days: int = 0) -> dict[str, Any]:
 
 
 @tool
+def refund(to: str, amount: float, ctx: Ctx) -> dict[str, float]:
+    """Pay money back."""
+    _write_down(ctx, f"refunded {amount:g} to {to}")
+    return {"refunded": amount}
+
+
+@tool
+def pin_up(words: str, ctx: Ctx) -> dict[str, int]:
+    """Pin words up on the board."""
+    _write_down(ctx, "pinned up")
+    return {"pinned": len(words)}
+
+
+@tool
 def deploy_site(name: str, ctx: Ctx) -> dict[str, str]:
     """Deploy a site."""
     _write_down(ctx, f"deployed {name}")

@@ -14,6 +14,7 @@ from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
 from haltpoint_executor.world import policy_of
+from haltpoint_tool_worker.rules import rule_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
 
@@ -56,6 +57,12 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
         policy.messages.escalate.format(expected_tools="x", count=3)
         == "The model did not use x, 3 times. Please decide."
     )
+    assert [one.id for one in file.approvals] == ["regulars", "refunds", "too-much", "strangers-words"]
+    assert policy.sourced == ("send_*",)
+    pay = ToolSpec(name="refund_order")
+    for amount, to, found in ((50, "x", None), (100, "x", "refunds"), (100, "ann@example.com", "regulars")):
+        (rule, reported) = rule_for(file.approvals[:3], pay, None, {"amount": amount, "to": to}, {})
+        assert ((rule and rule.id), reported) == (found, "")
     served = ("deploy_shop", "WritePlanTool_begin")
     (match,) = required_by_words("Please deploy the shop", "", policy.patterns, served)
     assert (match.pattern, match.tools) == ("deploy", ("deploy_shop",))
@@ -109,6 +116,24 @@ def test_all_patterns_may_be_off() -> None:
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is not a template"),
+        ("[[approvals]]\nid='a'\ntool=['t']", "rule 'a'.tool is not a key; did you mean tools?"),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={at_leas=1}}", "did you mean at_least?"),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={in_=[1]}}",
+            "when.x.in_ is not a key; did you mean in?",
+        ),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={}}", "rule 'a'.when.x: it says nothing; there are equals, in, "),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={'x[.y'={equals=1}}", "'x[.y' is not a place in the arguments"),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={equals=2026-01-01}}", "rule 'a'.when.x.equals"),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={at_least=nan}}", "rule 'a'.when.x.at_least"),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={regex='(x+)+'}}", "rule 'a'.when.x.regex: '(x+)+' nests"),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={source=['web']}}", "rule 'a'.when.x.source.0: Input should be"),
+        ("[[approvals]]\nid='a'\ntools=[]", "rule 'a'.tools"),
+        ("[[approvals]]\nid='a'\ntools=['t']\nexpires='soon'", "rule 'a'.expires"),
+        ("[[approvals]]\nid='a'\ntools=['t']\ndoes='pass'\nreport_only=true", "has nothing to report"),
+        ("[[approvals]]\nid='a'\ntools=['t']\ndoes='refuse'\nexpires='1h'", "are for a rule that asks"),
+        ("[[approvals]]\nid='a'\ntools=['t']\n" * 2, "two rules are called a"),
+        ("[[approvals]]\ntools=['t']", "rule number 1.id: Field required"),
         ("[targets]\nad = ['x']", "targets.ad is not a key; did you mean add?"),
         ("strikes = 0", "strikes: Input should be greater than or equal to 1"),
         ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),

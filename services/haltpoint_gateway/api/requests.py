@@ -1,12 +1,10 @@
 """Requests: the inbox, and the one way to answer."""
 
-import asyncio
 from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
-from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
 from haltpoint.runtime.observability import telemetry
@@ -38,29 +36,34 @@ def routes(gateway: Gateway) -> APIRouter:
     @router.get("/{request_id}", responses=responses(404))
     async def get_request(request_id: str, who: Reader) -> RequestView:
         """One question."""
-        return await _seen(gateway, request_id, who)
+        return await seen(gateway, request_id, who)
 
     @router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
     async def answer(
         request_id: str, body: Annotated[Answer, Body()], who: Answerer, idempotency_key: IdempotencyKey = None
     ) -> RequestView:
         """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not needed 412."""
-        request, chain = await asyncio.gather(
-            _seen(gateway, request_id, who), gateway.views.header(chain_of(request_id), who.can_see)
-        )
-        if request.status is RequestStatus.OPEN:
-            await _check(gateway, request, body)
-        trace = chain.trace if chain else None
-        token = f"{who.name}/{idempotency_key}" if idempotency_key else None
-        record = approves(request, body, gateway.settings.limits.approval_ttl)
-        verdict = await gateway.inbox.answer(request_id, body, by=who.name, trace=trace, token=token, approves=record)
-        if not isinstance(verdict, Taken):
-            raise _refused(request_id, verdict)
-        if request.status is RequestStatus.OPEN:  # else the same answer sent again
-            _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
-        return await _seen(gateway, request_id, who)
+        return await take_answer(gateway, await seen(gateway, request_id, who), body, who, idempotency_key)
 
     return router
+
+
+async def take_answer(
+    gateway: Gateway, request: RequestView, body: Answer, who: Principal, idempotency_key: str | None
+) -> RequestView:
+    """Give the answer; the request as it is then. Raises Problem."""
+    chain = await gateway.views.header(request.chain_id, who.can_see)
+    if request.status is RequestStatus.OPEN:
+        await _check(gateway, request, body)
+    trace = chain.trace if chain else None
+    token = f"{who.name}/{idempotency_key}" if idempotency_key else None
+    record = approves(request, body, gateway.settings.limits.approval_ttl)
+    verdict = await gateway.inbox.answer(request.id, body, by=who.name, trace=trace, token=token, approves=record)
+    if not isinstance(verdict, Taken):
+        raise _refused(request.id, verdict)
+    if request.status is RequestStatus.OPEN:  # else the same answer sent again
+        _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
+    return await seen(gateway, request.id, who)
 
 
 def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, by: str, answered_at: int) -> None:
@@ -76,7 +79,8 @@ def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, by: 
     tracing.record(f"wait_for_human {request.kind.value}", trace, asked_at, answered_at, attributes)
 
 
-async def _seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
+async def seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
+    """The request. Raises Problem 404 when there is none that this one sees."""
     request = await gateway.views.request(request_id, who.can_see)
     if request is None:
         raise no_request(request_id)

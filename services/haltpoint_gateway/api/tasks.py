@@ -4,30 +4,46 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Body, Request
+from fastapi.responses import JSONResponse
 
 from haltpoint.chain.checks.plan_check import plan_faults, task_fault
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.base import Ingress, derived_chain_id
+from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint_gateway.api.chains import Accepted, accepted
-from haltpoint_gateway.auth import Principal
+from haltpoint_gateway.api.requests import seen, take_answer
+from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Submitter
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import IdempotencyKey
+from haltpoint_gateway.short_answers import short_answer
 
 
 def routes(gateway: Gateway) -> APIRouter:
     """The routes of tasks."""
     router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
-    @router.post("", status_code=202, responses=responses(400, 409, 413, 415, 429))
+    @router.post(
+        "",
+        status_code=202,
+        response_model=Accepted,
+        responses={
+            **responses(400, 409, 410, 412, 413, 415, 429),
+            200: {"model": RequestView, "description": "The words answered the conversation's open question."},
+        },
+    )
     async def submit(
         task: Annotated[Task, Body()], who: Submitter, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Accepted:
-        """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1)."""
+    ) -> Accepted | JSONResponse:
+        """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1).
+
+        In a conversation with one open question a goal that is nothing but yes, no, a number, or an option's id or
+        title is the answer to it (200 with the request).
+        """
         task = _owned(task, who)
         if fault := task_fault(task):
             hint = "Give a `goal` or a `plan`; leave out `earlier`."
@@ -36,8 +52,12 @@ def routes(gateway: Gateway) -> APIRouter:
         chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
         refusal = None if task.plan is None else await _refusal(task.plan, gateway)
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        if refusal is not None and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
-            raise refusal
+        looks = refusal is not None or task.conversation_id is not None
+        if looks and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
+            if refusal is not None:
+                raise refusal
+            if (answered := await _answer(gateway, task, who, chain_id, key)) is not None:
+                return JSONResponse(answered.model_dump(mode="json"))
         traceparent, root = gateway.tracing.submission(chain_id, task, request.headers.get("traceparent"))
         submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
         if submitted.status is SubmitStatus.CONFLICT:
@@ -58,6 +78,32 @@ def routes(gateway: Gateway) -> APIRouter:
         return accepted(chain_id)
 
     return router
+
+
+async def _answer(
+    gateway: Gateway, task: Task, who: Principal, chain_id: str, idempotency_key: str | None
+) -> RequestView | None:
+    """The request that the task answers (G5): the one open question of its conversation, of the same tenant and user.
+    None: it is a task. Raises Problem when the question was closed meanwhile.
+    """
+    conversations = gateway.store.conversations
+    if task.conversation_id is None or task.plan is not None or not who.may(Scope.ANSWER):
+        return None
+    known = await conversations.answers(chain_id) if idempotency_key else None
+    if known is not None:
+        request = await seen(gateway, known, who)
+    else:
+        users = {one.chain_id: one.user for one in await conversations.kept(task)}
+        asked = await gateway.views.open_requests([*users], who.can_see)
+        if len(asked) != 1 or users[root_of(asked[0].chain_id)] != task.user:
+            return None
+        request = asked[0]
+    answer = short_answer(task.goal, request)
+    if answer is None:
+        return None
+    if idempotency_key:
+        await conversations.answers(chain_id, request.id)
+    return await take_answer(gateway, request, answer, who, idempotency_key)
 
 
 async def _refusal(plan: Plan, gateway: Gateway) -> Problem | None:

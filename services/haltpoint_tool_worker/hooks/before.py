@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.checks.reasons import about_target
 from haltpoint.chain.checks.sources import MODEL, SHORT
+from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import (
@@ -24,6 +25,7 @@ from haltpoint.contracts.tools import (
     HookRecord,
     HookVerdict,
     NextAction,
+    OnTimeout,
     Outcome,
     Target,
     ToolResult,
@@ -78,9 +80,11 @@ class HookRun(Hearing):
             for each in self.records
         ]
 
-    def question(self, reasons: tuple[Reason, ...] = (), preview: str = "") -> Reading:
+    def question(
+        self, reasons: tuple[Reason, ...] = (), preview: str = "", rule: ApprovalRule | None = None
+    ) -> Reading:
         """The result that puts the `reasons` and the hooks' questions before a person, as one question (G5), with
-        what the tool's preview says.
+        what the tool's preview says. It is open for as long as the `rule` says.
         """
         spec = self.tool.spec
         if self.changed:
@@ -93,6 +97,8 @@ class HookRun(Hearing):
             message=" ".join(dict.fromkeys(reason.words for reason in reasons)),
             preview="\n".join(previews) or None,
             reasons=reasons,
+            expires=rule.expires if rule else None,
+            on_timeout=rule.on_timeout if rule else OnTimeout.FAIL,
         )
         outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
         return Reading(outcome)

@@ -20,23 +20,12 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
+from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.plans import MOST_PARALLEL
+from haltpoint.contracts.written import Id, Name, Regex
 
 PLACEHOLDERS: Final = ("expected_tools", "count")
-_NESTED: Final = re.compile(r"\((?:\?:)?(?:\\?.|\[[^\]]*\])[+*]\)[+*]")  # (a+)+, (?:[a-z]*)*
-Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-
-
-def _regex(text: str) -> str:
-    try:
-        re.compile(text, re.IGNORECASE)
-    except re.error as error:
-        where = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise ValueError(f"'{text}' is not a regular expression: {error.msg}{where}") from None
-    if _NESTED.search(text):
-        raise ValueError(f"'{text}' nests repetitions, as in (a+)+, and may take forever on some texts")
-    return text
 
 
 def _template(text: str) -> str:
@@ -50,7 +39,6 @@ def _template(text: str) -> str:
     return text
 
 
-Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
 
 
@@ -92,7 +80,7 @@ class Pattern(Form):
     `ask_before` and `forbidden`: the tools that fit, else those that the matched words speak of, else all with effects.
     """
 
-    id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    id: Id
     pattern: Regex = ""
     does: Does = Does.REQUIRED
     tools: tuple[Name, ...] = Field(default=(), validate_default=True)
@@ -147,6 +135,7 @@ class PolicyFile(Form):
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
     targets: Targets = Targets()
+    approvals: tuple[ApprovalRule, ...] = Field(default=(), description="rules about calls, the first counts (G4)")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)
@@ -156,7 +145,8 @@ class PolicyFile(Form):
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:
-        ids = [pattern.id for pattern in self.patterns]
-        if twice := sorted({one for one in ids if ids.count(one) > 1}):
-            raise ValueError(f"two patterns are called {', '.join(twice)}")
+        for kind, named in (("patterns", self.patterns), ("rules", self.approvals)):
+            ids = [one.id for one in named]
+            if twice := sorted({one for one in ids if ids.count(one) > 1}):
+                raise ValueError(f"two {kind} are called {', '.join(twice)}")
         return self

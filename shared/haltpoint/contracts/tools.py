@@ -150,6 +150,13 @@ class Target(Contract):
     __get_pydantic_core_schema__ = _TargetMark()  # type: ignore[assignment]
 
 
+class OnTimeout(StrEnum):
+    """What a question does that gets no answer: the step fails, or the call is denied and the model may continue."""
+
+    FAIL = "fail"
+    DENY = "deny"
+
+
 class Confirmation(Contract):
     """A tool's question: shall I really do this?"""
 
@@ -161,6 +168,8 @@ class Confirmation(Contract):
     preview_digest: Annotated[str, Meta(description="of what the tool's preview returned, when it has one (G2)")] = ""
     arguments: Annotated[str | None, Meta(description="JSON text, when hooks changed those of the action")] = None
     reasons: Annotated[tuple[Reason, ...], Meta(description="why it is asked; all of them are one question (G5)")] = ()
+    expires: Annotated[Seconds | None, Meta(description="seconds until it is open no more, of a rule (G4)")] = None
+    on_timeout: OnTimeout = OnTimeout.FAIL
 
     def __post_init__(self) -> None:
         if self.target.within:  # said of the parameter, to nobody else
@@ -244,6 +253,7 @@ class Metadata(Contract):
     approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (
         None
     )
+    would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
 

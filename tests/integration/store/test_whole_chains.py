@@ -113,13 +113,11 @@ async def test_a_chain_that_fails_is_read_as_it_was_decided(desk: Desk) -> None:
 
 async def test_a_chain_with_an_action_that_rests_is_read_as_it_was_decided(desk: Desk) -> None:
     watch(desk)
-    desk.tools["note"] = structs.replace(desk.tools["note"], retry=Retry())
+    desk.tools["note"] = msgspec.structs.replace(desk.tools["note"], retry=Retry())
     chain_id = await desk.submit(literal_task(2))
     await desk.decide_all()
     busy = Fault(error_type=ErrorType.RATE_LIMIT, message="too many calls", recoverable=True, retry_after=5)
-    await desk.work_all(
-        Outcome(success=False, next_action=NextAction.ERROR, error=busy, metadata=Metadata(again=True))
-    )
+    await desk.work_all(Outcome(success=False, next_action=NextAction.ERROR, error=busy, metadata=Metadata(again=True)))
     await desk.run()
     (rest,) = (await desk.chain(chain_id)).resting.values()
     assert await desk.redis.zscore(desk.key("timers"), chain_id) == rest.until

@@ -1,6 +1,9 @@
 """What a person types at a question, and what it means."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,9 +11,11 @@ import pytest
 from haltpoint.cli.commands.inbox import how_to_answer
 from haltpoint.cli.render.asking import Said, ask, prompt_for, understand
 from haltpoint.cli.render.case import commands as ways
-from haltpoint.contracts.humans import Choice
+from haltpoint.client import GatewayError
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views import AnswerView, EventView, RequestView
 from tests.unit.cli.chains import request
 
 
@@ -54,11 +59,55 @@ def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -
     assert understand(question(kind), typed) == said
 
 
+class Silent:
+    """A client of a gateway whose log cannot be read."""
+
+    async def events(self, chain_id: str) -> AsyncIterator[EventView]:
+        yield EventView(id="1.0", at=datetime.now(UTC), type=FactType.CHAIN_STOPPED)
+        raise GatewayError(0, {"code": "unreachable", "detail": "the gateway is away"})
+
+
+@pytest.mark.parametrize(
+    ("fact", "shown"),
+    [
+        (FactType.REQUEST_ANSWERED, "bob has already answered the request: John Smith  (user_def456)"),
+        (FactType.REQUEST_EXPIRED, "The question was expired."),
+    ],
+)
+async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
+    capsys: pytest.CaptureFixture[str], fact: FactType, shown: str
+) -> None:
+    dropped = asyncio.Event()
+
+    class Client:
+        async def events(self, chain_id: str) -> Any:
+            for request_id in ("c.r9", asked.id):
+                yield EventView(id="1.0", at=asked.asked_at, type=fact, details={"request_id": request_id})
+
+        async def request(self, request_id: str) -> RequestView:
+            answer = AnswerView(by="bob", at=asked.asked_at, answer=Answer(kind=asked.kind, option_id="user_def456"))
+            if fact is FactType.REQUEST_ANSWERED:
+                return asked.model_copy(update={"answer": answer})
+            return asked.model_copy(update={"status": RequestStatus.EXPIRED})
+
+    async def read(prompt: str) -> str:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            dropped.set()
+        return "2"
+
+    asked = question()
+    await ask(Client(), asked, read)  # type: ignore[arg-type]
+    assert dropped.is_set()
+    assert shown in capsys.readouterr().out
+
+
 async def test_one_asks_until_it_is_understood() -> None:
     typed = iter(["", "what?", "9", "2"])
     sent: list[tuple[str, dict[str, Any]]] = []
 
-    class Client:
+    class Client(Silent):
         async def answer(self, request_id: str, **said: Any) -> None:
             sent.append((request_id, said))
 

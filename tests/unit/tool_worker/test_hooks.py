@@ -19,6 +19,7 @@ from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action
+from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ToolRequested
@@ -72,6 +73,7 @@ class Told:
     hooks: list[tuple[str, str]]
     claims: int
     ran: str | None = None
+    would_ask: str = ""
 
     @property
     def error(self) -> str:
@@ -141,7 +143,12 @@ async def flood(kind: str) -> Any:
     return {"words": "x" * 2_000_000, "much": ["y" * 1000] * (17_000 if kind == "too much" else 1)}
 
 
-TOOLS = (flood, send_message, look, broken, crashing, pay, nag, write_to, bookkeeping)
+@tool(destructive=True)
+async def wipe() -> str:
+    return "wiped"
+
+
+TOOLS = (wipe, flood, send_message, look, broken, crashing, pay, nag, write_to, bookkeeping)
 
 
 async def run_call(
@@ -155,6 +162,7 @@ async def run_call(
     context: dict[str, Any] | None = None,
     receipt_store: Paper | None = None,
     reasons: tuple[Reason, ...] = (),
+    rules: tuple[ApprovalRule, ...] = (),
     **order: Any,
 ) -> Told:
     registry = Registry()
@@ -162,7 +170,7 @@ async def run_call(
         found = tool_of(one)
         assert found is not None
         registry.add(found)
-    registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)))
+    registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)), rules)
     paper, runner = receipt_store or Paper(), Runner()
     request = ToolRequested.Data(
         action_id="c.s.9",
@@ -186,7 +194,7 @@ async def run_call(
     assert finished.metadata is not None
     records, ran = finished.metadata.hooks, finished.metadata.arguments
     told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in records]
-    return Told(finished.outcome, finished.data, told, paper.claims, ran)
+    return Told(finished.outcome, finished.data, told, paper.claims, ran, finished.metadata.would_ask)
 
 
 def declared(function: Callable[..., Any]) -> Hook:

@@ -14,6 +14,7 @@ from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, ho
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
@@ -190,6 +191,7 @@ async def run_call(
     order: Mapping[str, Any] = {},
     paper: Paper | None = None,
     more: Sequence[Callable[..., Any]] = (),
+    rules: Sequence[ApprovalRule] = (),
 ) -> Finished:
     registry = Registry()
     for one in (*TOOLS, *CALLERS, *more):
@@ -198,7 +200,7 @@ async def run_call(
         registry.add(found)
     for skill in skills:
         registry.add(skill)
-    registry.surround([declared(one) for one in hooks])
+    registry.surround([declared(one) for one in hooks], rules)
     found = registry.find(name)
     assert found is not None
     finished = await work(registry, found, paper or Paper(), arguments, order)
@@ -574,3 +576,19 @@ async def test_in_a_users_test_a_function_stands_in_the_workers_place() -> None:
     assert await outer(Ctx(call=fake), "rate", {"currency": "EUR"}) == ["rate", {"currency": "EUR"}]
     with pytest.raises(RuntimeError, match=r"give Ctx\(call=...\)"):
         await outer(Ctx(), "rate", {})
+
+
+@pytest.mark.parametrize("unasked", ["literal", "off"])
+@pytest.mark.parametrize(("kind", "refused"), [(SourceKind.TEXT, True), (SourceKind.GOAL, False)])
+async def test_g4_a_rule_knows_the_sources_of_nested_calls_in_every_mode(
+    unasked: str, kind: SourceKind, refused: bool
+) -> None:
+    """What the caller's own code writes comes from no text and no model."""
+    said = {"id": "r", "tools": ["deliver"], "does": "refuse", "when": {"to": {"source": ["text", "model"]}}}
+    told: dict[str, Any] = {"more": CALLING, "order": {"sources": of(kind), "unasked": unasked}}
+    for rules, expected in (((), False), ((ApprovalRule.model_validate(said),), refused)):
+        finished = await run_call("notify", '{"mailbox": "@ann"}', rules=rules, **told)
+        assert (finished.outcome.error is not None) is expected
+    fixed = {"mailbox": "x", "fixed": True}
+    finished = await run_call("notify", json.dumps(fixed), rules=(ApprovalRule.model_validate(said),), **told)
+    assert "team@x.org" in finished.data

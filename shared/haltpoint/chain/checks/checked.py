@@ -8,6 +8,7 @@ where an integer is asked for, 7.0 is 7 everywhere. All else tells two calls apa
 import hashlib
 import json
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -21,12 +22,17 @@ from haltpoint.chain.model.schemas import Compiled, compiled
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.typed import Nodes, exact, walked
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.reasons import Source
+from haltpoint.contracts.base import action_of
+from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import Outcome, ToolSpec
 
 MOST: Final = 1000
 """Values of a call whose sources are looked for; targets before others."""
+
+
+_PLAN: Final = Source(source=SourceKind.GOAL, where="plan")
+"""The source of what the submitter of a literal plan has written into it."""
 
 
 @dataclass(eq=False)
@@ -57,15 +63,20 @@ class CheckedCall:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """The sources of the values by their places; none where nothing looks at them. Those are the calls of a
-        submitter's literal plan, and of a read-only tool that neither carries data outward nor takes values with an
-        origin.
+        """The sources of the values by their places; none where nothing looks at them. Where no rule names a source
+        those are the calls of a submitter's literal plan, and of a read-only tool that neither carries data outward nor
+        takes values with an origin.
         """
         unseen = self.spec.read_only and not self.spec.outward and not self.spec.provenance
-        if unseen or self.work.origin is PlanOrigin.LITERAL or self.mode is Mode.OFF:
+        literal, ruled = self.work.origin is PlanOrigin.LITERAL, self.work.world.policy.sourced
+        unseen = unseen or literal or self.mode is Mode.OFF
+        if unseen and not any(fnmatchcase(self.spec.name, glob) for glob in ruled):
             return {}
+        calls = self.work.steps[self.index].actions if literal and action_of(self.work.id) is None else ()
+        written = {leaf.value for call in calls for leaf in leaves(call.arguments)}
         first = sorted(self.leaves, key=lambda leaf: not leaf.named)[:MOST]
-        return {leaf.place: self.known.source(leaf) for leaf in first if len(leaf.place) <= SHORT}
+        seen = (leaf for leaf in first if len(leaf.place) <= SHORT)
+        return {leaf.place: _PLAN if leaf.value in written else self.known.source(leaf) for leaf in seen}
 
     @cached_property
     def signature(self) -> str:

@@ -186,6 +186,7 @@ def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text:
         approved_preview=approved and approved.preview,
         digest=asked.digest if asked else "",
         preview_digest=asked.preview_digest if asked else "",
+        seconds=asked.expires if asked else None,
         arguments=(asked and asked.arguments) or outcome.metadata.arguments or action.arguments,
         reasons=() if asked is None else asked.reasons,
         sources=outcome.metadata.sources,

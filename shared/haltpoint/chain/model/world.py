@@ -9,7 +9,9 @@ from haltpoint.contracts.tools import ToolSpec
 
 @value
 class Policy:
-    """The numbers and words that rule every chain. Times in seconds."""
+    """The numbers and words that rule every chain. Times in seconds. Calls of the tools that the globs `sourced` name
+    have the sources of their values in every mode (G4).
+    """
 
     max_turns: int = 10
     actions_per_turn: int = 1
@@ -28,6 +30,7 @@ class Policy:
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
     targets: Targets = field(default_factory=Targets)
+    sourced: tuple[str, ...] = ()
 
 
 @value

@@ -111,7 +111,7 @@ def send(
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
         return child if isinstance(child, StartChild) else step_failed(index, *child)
-    sources = {} if literal else call.sources
+    sources = {} if literal and not work.world.policy.sourced else call.sources
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 

@@ -21,7 +21,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import StepType
 from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, OnTimeout, Outcome
 
 
 def record(work: Work, action: Action, *, succeeded: bool) -> None:
@@ -133,7 +133,8 @@ def resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
 
-    The receipt that waited says why; that of a call in doubt stays in doubt (E5).
+    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule takes silence
+    for a no, the call is denied as by a person (E4, G4).
     """
     index, words = request.step, f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
@@ -141,10 +142,14 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
         return failed(Code.NO_ANSWER, words)
     free(work, request)
     if request.action_id:
+        action = work.actions[request.action_id]
+        asked = action.outcome and action.outcome.confirmation
+        if asked and asked.on_timeout is OnTimeout.DENY:
+            no = Fault(error_type=ErrorType.DENIED, message=f"{words}, which means no", recoverable=False)
+            return fail_action(work, resolve_error(work, action, no), no)
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         known = None if kind is ErrorType.IN_DOUBT else True
         fault = Fault(error_type=kind, message=words, recoverable=False, no_effect=known)
-        action = work.actions[request.action_id]
         record(work, resolve_error(work, action, fault), succeeded=False)
         if is_optional(work, action):
             return end_of_calls(work, index)

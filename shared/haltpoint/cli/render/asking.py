@@ -1,19 +1,25 @@
 """Asking the person at the terminal: what may be typed for each kind of question, and what it means."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from haltpoint.cli.render.case import fields
 from haltpoint.cli.render.following import read_line
+from haltpoint.cli.render.story import answer_words
 from haltpoint.cli.wording import visible
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views import RequestView
+
+_CLOSING: Final = frozenset({FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED, FactType.REQUEST_WITHDRAWN})
 
 ReadLine = Callable[[str], Awaitable[str]]
 
@@ -97,8 +103,55 @@ def prompt_for(request: "RequestView") -> str:
     return f"    Your choice ({numbers}{keys}): "
 
 
+class _ClosedElsewhereError(Exception):
+    """The question is open no more, and not by what was typed here."""
+
+
 async def ask(client: "Client", request: "RequestView", read: ReadLine = read_line) -> None:
-    """Ask until it is understood and fits, then answer. Raises GatewayError when somebody was faster, EOFError."""
+    """Ask until it is understood and fits, then answer; a question that is closed elsewhere is withdrawn, with who
+    answered it and what. Raises GatewayError when another answer was a moment faster, EOFError.
+    """
+    closed = asyncio.create_task(_closed(client, request))
+
+    async def typed(prompt: str) -> str:
+        line = asyncio.ensure_future(read(prompt))
+        try:
+            await asyncio.wait((line, closed), return_when=asyncio.FIRST_COMPLETED)
+            if not line.done():
+                raise _ClosedElsewhereError
+            return line.result()
+        finally:
+            line.cancel()
+            await asyncio.gather(line, return_exceptions=True)
+
+    try:
+        await _converse(client, request, typed)
+    except _ClosedElsewhereError:
+        print(f"\n    {_withdrawn(await client.request(request.id))}")
+    finally:
+        closed.cancel()
+        await asyncio.gather(closed, return_exceptions=True)
+
+
+async def _closed(client: "Client", request: "RequestView") -> None:
+    """Return when the chain's log says that the question is open no more; not when the log cannot be read."""
+    from haltpoint.client import GatewayError
+
+    with suppress(GatewayError):
+        async for event in client.events(request.chain_id):
+            if event.type in _CLOSING and event.details.get("request_id") == request.id:
+                return
+    await asyncio.get_running_loop().create_future()
+
+
+def _withdrawn(request: "RequestView") -> str:
+    if request.answer is None:
+        return f"The question was {request.status.value}."
+    by = visible(request.answer.by) or "Another person"
+    return f"{by} has already answered the request: {answer_words(request, request.answer.answer)}"
+
+
+async def _converse(client: "Client", request: "RequestView", read: ReadLine) -> None:
     from haltpoint.client import GatewayError
 
     while True:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import termios
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -72,13 +73,19 @@ def exit_code(chain: "ChainView") -> Exit:
 
 
 async def read_line(prompt: str) -> str:
-    """One line from the terminal, without keeping the event loop from its work. Raises EOFError at its end."""
+    """One line from the terminal, without keeping the event loop from its work; half of one is dropped when nobody
+    waits for it any more. Raises EOFError at its end.
+    """
     print(prompt, end="", flush=True)
     loop, arrived = asyncio.get_running_loop(), asyncio.Event()
     descriptor = sys.stdin.fileno()
     loop.add_reader(descriptor, arrived.set)
     try:
         await arrived.wait()
+    except asyncio.CancelledError:
+        if sys.stdin.isatty():
+            termios.tcflush(descriptor, termios.TCIFLUSH)
+        raise
     finally:
         loop.remove_reader(descriptor)
     line = sys.stdin.readline()

@@ -213,12 +213,13 @@ def _question(request: RequestView) -> Iterator[Line]:
 def _outcome(request: RequestView) -> Iterator[Line]:
     if request.answer is not None:
         by = f"by {visible(request.answer.by)}" if request.answer.by else ""
-        yield Line(1, Mark.CHOICE, _answer(request, request.answer.answer), by, at=request.answer.at)
+        yield Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), by, at=request.answer.at)
     elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
         yield Line(1, Mark.FAILED, f"the question was {request.status.value}")
 
 
-def _answer(request: RequestView, answer: Answer) -> str:
+def answer_words(request: RequestView, answer: Answer) -> str:
+    """An answer in one line: the option, or the decision with the words that came with it."""
     if answer.decision is Choice.SELECT:
         chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
         return f"{visible(chosen.title)}  ({visible(chosen.id)})"

@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from haltpoint.contracts.approval_rules import ApprovalRule, condition_keys
+from haltpoint.contracts.doors import Form
 from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.config.errors import HaltpointError
 
+_NAMED: Final[dict[tuple[int | str, ...], str]] = {("patterns",): "pattern", ("approvals",): "rule"}
 _NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions")
 
 
@@ -64,17 +67,27 @@ def _unusable(path: Path, why: str, fix: str = "Correct the file; docs/policy.md
 def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapping[str, Any]) -> str:
     """One fault: where, with the id of the pattern, and what is allowed."""
     where = ".".join(part for part in map(str, place) if "[" not in part) or "the file"  # without types of a union
-    if place[:1] == ("patterns",) and len(place) > 1 and isinstance(place[1], int):
-        named = said["patterns"][place[1]]
+    if place[:1] in _NAMED and len(place) > 1 and isinstance(place[1], int):
+        kind, named = _NAMED[place[:1]], said[str(place[0])][place[1]]
         name = named.get("id") if isinstance(named, dict) else None
-        where = ".".join((f"pattern {name!r}" if name else f"pattern number {place[1] + 1}", *map(str, place[2:])))
+        where = ".".join((f"{kind} {name!r}" if name else f"{kind} number {place[1] + 1}", *map(str, place[2:])))
     if place == ("claims",):
         return 'claims: it was removed; name a check of answers instead: claims_check = "hint"'
     if error["type"] == "extra_forbidden":
-        keys = {"patterns": Pattern.model_fields, "messages": Messages.model_fields, "targets": Targets.model_fields}
-        known = keys[str(place[0])] if len(place) > 1 else PolicyFile.model_fields
-        return f"{where} is not a key{_near(where.rpartition('.')[2], known)}"
+        return f"{where} is not a key{_near(where.rpartition('.')[2], _keys_at(place))}"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
+
+
+def _keys_at(place: tuple[int | str, ...]) -> Iterable[str]:
+    if place[0] == "approvals" and "when" in place:
+        return condition_keys()
+    forms: dict[int | str, type[Form]] = {
+        "patterns": Pattern,
+        "approvals": ApprovalRule,
+        "messages": Messages,
+        "targets": Targets,
+    }
+    return (forms[place[0]] if len(place) > 1 else PolicyFile).model_fields
 
 
 def _near(name: str, known: Iterable[str]) -> str:

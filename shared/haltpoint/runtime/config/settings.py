@@ -4,27 +4,22 @@ The constructor `Settings(...)` takes only what it is given, which is what tests
 """
 
 import os
-import re
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from haltpoint.contracts.written import Seconds, in_seconds
+
 PREFIX: Final = "HALTPOINT_"
 """What the names of all our environment variables begin with."""
 
 _SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "redis+sentinel://")
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class SettingsError(Exception):
     """Settings that cannot be used: a line for each, with its name, its origin and what is allowed."""
-
-
-def _seconds(value: object) -> object:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*", value) if isinstance(value, str) else None
-    return float(match[1]) * _UNITS[match[2]] if match else value
 
 
 def _words(value: object) -> object:
@@ -36,9 +31,6 @@ def _redis_url(value: str) -> str:
         raise ValueError(f"must start with one of {', '.join(_SCHEMES)}")
     return value
 
-
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
-"""A length of time in seconds; `"500ms"`, `"24h"` and `"7d"` are read too."""
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -99,7 +91,7 @@ class LimitSettings(_Section):
     approval_ttl: Seconds = 900.0
     chain_deadline: Seconds = 7 * 86400.0
     retention: Seconds = 7 * 86400.0
-    facts_age: Annotated[float, BeforeValidator(_seconds), Field(ge=0)] = Field(
+    facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(
         default=86400.0, description="how long public facts are kept for FastStream services; 0: none are written"
     )
     backlog_limit: Count = Field(default=10_000, description="waiting entries per partition; above it: 429")

@@ -26,6 +26,9 @@ MOST: Final = 10
 ROOM: Final = 6000
 """Characters of their goals and answers together; what does not fit any more is left out, the oldest first."""
 
+KEPT: Final = 50
+"""Tasks of a conversation that are kept, so that their open questions are found."""
+
 _LONGEST: Final = 2000  # characters of one goal or answer
 
 
@@ -39,9 +42,7 @@ class Conversations:
 
     async def before(self, task: Task) -> tuple[Earlier, ...]:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
-        key = self._topology.key_of("conversation", _name(task))
-        entries = await self._calls.call("ZREVRANGE", key, 0, MOST - 1)
-        said = [msgspec.json.decode(entry, type=Earlier) for entry in entries]
+        said = [one for one in await self.kept(task) if one.goal][:MOST]
         ends = await asyncio.gather(
             *(self._calls.call("HGET", self._topology.key_of(Key.DATA, one.chain_id), Data.END) for one in said)
         )
@@ -55,14 +56,27 @@ class Conversations:
             found.append(ended)
         return tuple(reversed(found))
 
+    async def kept(self, task: Task) -> list[Earlier]:
+        """The last tasks of the task's conversation, as they were submitted, the newest first."""
+        entries = await self._calls.call("ZREVRANGE", self._topology.key_of("conversation", _name(task)), 0, KEPT - 1)
+        return [msgspec.json.decode(entry, type=Earlier) for entry in entries]
+
     async def keep(self, task: Task, chain_id: str, at: int) -> None:
-        """Remember an accepted task; a second time changes nothing. Without a goal there is nothing to remember."""
-        if not task.goal.strip():
-            return
-        name, entry = _name(task), Earlier(chain_id=chain_id, goal=task.goal[:_LONGEST], user=task.user)
+        """Remember an accepted task; a second time changes nothing."""
+        name, entry = _name(task), Earlier(chain_id=chain_id, goal=task.goal.strip()[:_LONGEST], user=task.user)
         key = self._topology.stream(self._topology.partition(name), Stream.EVENTS)
-        args: tuple[Argument, ...] = (name, encode(entry), at, MOST, self._retention)
+        args: tuple[Argument, ...] = (name, encode(entry), at, KEPT, self._retention)
         await self._calls.call("FCALL", f"{PREFIX}remember", 1, key, *args)
+
+    async def answers(self, chain_id: str, request_id: str | None = None) -> str | None:
+        """The request that the task answered which would have become this chain; with a `request_id` it does so now.
+        A repeat of the task answers the same one.
+        """
+        key = self._topology.key_of("answers", chain_id)
+        if request_id is not None:
+            await self._calls.call("SET", key, request_id, "EX", self._retention, "NX")
+        known = await self._calls.call("GET", key)
+        return None if known is None else str(known.decode())
 
 
 def _name(task: Task) -> str:

@@ -127,7 +127,7 @@ class Store:
         self._backlog_limit = backlog_limit
         self._feed_age = round(feed_age * 1000)
         self._facts_age = round(facts_age * 1000)
-        self._conversations = Conversations(calls, topology, self._retention)
+        self.conversations = Conversations(calls, topology, self._retention)
         self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
         # Never the same twice: a version that is found again proves that this very commit was applied.
         self._nonce, self._serial = secrets.token_hex(4), count()
@@ -140,7 +140,7 @@ class Store:
         chain = chain_id or new_chain_id()
         text = told = encode(task)
         if task.conversation_id is not None and task.plan is None:
-            told = encode(msgspec.structs.replace(task, earlier=await self._conversations.before(task)))
+            told = encode(msgspec.structs.replace(task, earlier=await self.conversations.before(task)))
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",
@@ -160,7 +160,7 @@ class Store:
         )
         status = SubmitStatus(reply[0].decode())
         if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):
-            await self._conversations.keep(task, chain, reply[1])
+            await self.conversations.keep(task, chain, reply[1])
         return Submitted(status, chain, reply[1])
 
     async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:

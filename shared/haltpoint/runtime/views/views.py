@@ -135,6 +135,16 @@ class Views:
         names = ["index:requests"] if is_open else [f"index:status:{one.value}" for one in ChainStatus]
         return await page(self._calls, self._topology, names, cursor, limit, limit if is_open else 100, shown)
 
+    async def open_requests(self, chain_ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
+        """The open questions of these chains and of the chains below them."""
+        found = zip(chain_ids, await self._tasks_and_heads(chain_ids), strict=True)
+        going = [one for one, (_, head) in found if head and not ChainStatus(head["status"]).final]
+        records = [record for one in going if (record := await self._record(one, visible_to)) is not None]
+        for record in records:  # grows while it is walked
+            records += record.children.values()
+        asked = await self._requests([name for record in records for name in record.requests], visible_to)
+        return [one for one in asked if one.status is RequestStatus.OPEN]
+
     async def events(self, chain_id: str, after: str | None, lines: int, visible_to: VisibleTo) -> LogSlice:
         """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
         line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
