@@ -299,11 +299,16 @@ def test_c14_a_doubt_inside_of_a_skill_is_in_the_ledger_of_its_root_however_it_e
     assert any(words in one for one in (repeated(told, PAID) if decision is Choice.ABORT else [refused(told, PAID)]))
 
 
-def test_c14_a_call_that_runs_on_when_its_skill_is_stopped_is_in_doubt_for_its_caller() -> None:
-    told = open_ended(Mode.STRICT, None, *SKILLED)
+@pytest.mark.parametrize("rests", [False, True])
+def test_c14_a_call_that_runs_on_when_its_skill_is_stopped_is_in_doubt_for_its_caller(*, rests: bool) -> None:
+    pay = msgspec.structs.replace(PAY, reconciles=True)
+    told = open_ended(Mode.STRICT, None, pay, *(one for one in SKILLED if one.name != "pay"))
     told.propose(call("settle", who="ann"))
     child = below(told)
     ran(child, '{"id": "i"}')
+    if rests:
+        child.result(failed(ErrorType.IN_DOUBT))
+        assert child.chain.resting
     child.cancel()
     [report] = [one for one in child.last.outputs if isinstance(one, Report)]
     [entry] = report.outcome.metadata.effects

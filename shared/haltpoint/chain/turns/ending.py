@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
@@ -157,6 +159,10 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     have taken effect all the same, a child tells its caller (C14).
     """
     withdraw(work, why_withdrawn)
+    for action in work.actions.values():
+        rest = work.resting.get(action.id)
+        if action.status is not ActionStatus.DONE:
+            note_effect(work, structs.replace(action, outcome=rest.outcome) if rest and rest.until else action)
     for index in work.active:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
@@ -164,6 +170,3 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         cancel_children(work, index, why_withdrawn)
         work.edit(index).pending = ()
         work.let_go(index)
-    for action in work.actions.values():
-        if action.status is not ActionStatus.DONE:
-            note_effect(work, action)
