@@ -180,7 +180,7 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     assert document(system.command("dlq", "requeue", letter["id"], "--json")) == {letter["id"]: "requeued"}
     again = system.command("dlq", "requeue", letter["id"])
     assert again.returncode == 1
-    assert "no such letter" in again.stdout
+    assert "no dead letter has this id" in again.stdout
     assert system.command("dlq", "requeue").returncode == 2
     assert system.command("dlq", "requeue", "17").returncode == 2
 

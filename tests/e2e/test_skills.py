@@ -3,9 +3,7 @@
 import asyncio
 import json
 
-import httpx
-
-from haltpoint.client import Client
+from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.views import ChainView, RequestView
 from haltpoint.runs import Run
@@ -27,7 +25,7 @@ async def asked_by(client: Client, chain_id: str) -> RequestView:
     async def is_asked() -> bool:
         try:
             chain = await client.chain(chain_id)
-        except httpx.HTTPError:
+        except GatewayError:  # it has not begun
             return False
         found[:] = [request for request in chain.requests if request.status == "open"]
         return bool(found)
