@@ -223,7 +223,8 @@ class Pipeline:
         if job.calls:
             calls, effects = told_in_short(job.calls), tuple(job.effects.values())
             metadata = msgspec.structs.replace(metadata, calls=calls, effects=effects)
-        if reading.failure is not None and reading.failure.again:
+        # What a tool that is not repeatable has had others do is done: it does not run again (C14).
+        if reading.failure is not None and reading.failure.again and (job.repeatable or not job.effects):
             metadata = msgspec.structs.replace(metadata, again=True)
         if whole:
             metadata = msgspec.structs.replace(metadata, whole=whole)

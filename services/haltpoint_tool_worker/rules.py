@@ -41,12 +41,18 @@ def rule_for(
 
     for rule in (one for one in rules if one.tenant in (None, tenant)):
         values = ((condition, _values(filled, parse_path(name) or ())) for name, condition in rule.when.items())
-        unsure = rule.does is not Verdict.PASS
-        if all(any(_holds(one, value, source_of(at), unsure) for at, value in found) for one, found in values):
+        if all(_fits(one, [(value, source_of(at)) for at, value in found], rule.does) for one, found in values):
             if not rule.report_only:
                 return rule, reported
             reported = reported or rule.id
     return None, reported
+
+
+def _fits(condition: Condition, values: list[tuple[Any, Source | None]], does: Verdict) -> bool:
+    """Whether a condition holds of some value at its place; for a rule that passes, of all of them."""
+    passes = does is Verdict.PASS
+    held = [_holds(condition, value, source, not passes) for value, source in values]
+    return bool(held) and all(held) if passes else any(held)
 
 
 def _holds(condition: Condition, value: Any, source: Source | None, unsure: bool) -> bool:

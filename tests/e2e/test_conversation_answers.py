@@ -25,6 +25,7 @@ async def test_g5_a_yes_lets_the_very_call_run(system: Running, client: Client) 
     run = await client.run(plan={"steps": [{"id": "delete", "actions": [call]}]}, **talk)
     await run.expects_request(RequestKind.CONFIRMATION)
     assert (await client.run("ja", **{**talk, "user": "bob"})).id != run.id
+    assert (await client.run("ja", **talk, context={"more": "than a word"})).id != run.id
     assert system.written(run.id) == []
     assert (await client.run("ja", **talk)).id == run.id
     assert (await run.result()).status == "completed"

@@ -84,10 +84,11 @@ async def _answer(
     gateway: Gateway, task: Task, who: Principal, chain_id: str, idempotency_key: str | None
 ) -> RequestView | None:
     """The request that the task answers (G5): the one open question of its conversation, of the same tenant and user.
-    None: it is a task. Raises Problem when the question was closed meanwhile.
+    None: it is a task, as is one that says more than its words. Raises Problem when the question was closed meanwhile.
     """
     conversations = gateway.store.conversations
-    if task.conversation_id is None or task.plan is not None or not who.may(Scope.ANSWER):
+    words = Task(goal=task.goal, conversation_id=task.conversation_id, tenant=task.tenant, user=task.user)
+    if task.conversation_id is None or task != words or not who.may(Scope.ANSWER):
         return None
     known = await conversations.answers(chain_id) if idempotency_key else None
     if known is not None:

@@ -71,11 +71,17 @@ def test_e5_a_person_is_asked_when_the_tool_cannot_tell() -> None:
     assert [question.request.kind for question in story.questions] == [RequestKind.IN_DOUBT]
 
 
-@pytest.mark.parametrize(("cause", "seconds"), [(ErrorType.UNKNOWN, 0), (ErrorType.TIMEOUT, 30), (None, 30)])
+@pytest.mark.parametrize(("cause", "seconds"), [(ErrorType.UNKNOWN, 0), (ErrorType.SERVER, 0), (None, 30)])
 def test_e5_nothing_is_asked_while_a_run_may_still_act(cause: ErrorType | None, seconds: int) -> None:
     story = paying()
     story.result(doubt(cause))
     assert next_due(story.chain) - story.now == max(1, seconds * 1000)
+
+
+def test_e5_a_person_is_asked_about_a_call_that_took_too_long_and_may_still_run() -> None:
+    story = paying()
+    story.result(doubt(ErrorType.TIMEOUT))
+    assert [question.request.kind for question in story.questions] == [RequestKind.IN_DOUBT]
 
 
 def test_e5_a_person_is_asked_at_once_when_that_would_be_past_the_deadline() -> None:

@@ -114,6 +114,13 @@ async def send(to: Annotated[str, FromResult("find.id")]) -> dict[str, str]:
 
 
 @tool
+async def crowded(ctx: Ctx, first: str) -> Any:
+    """Another call, then a refusal."""
+    await ctx.call(first, **({"entry": "x"} if first == "book_keeping" else {"currency": "EUR"}))
+    raise ToolError.rate_limit("too many", retry_after=1)
+
+
+@tool
 async def recurse(ctx: Ctx, depth: int = 0) -> Any:
     DONE.append(f"level {depth}")
     return await ctx.call("recurse", depth=depth + 1)
@@ -179,7 +186,7 @@ async def tireless(ctx: Ctx) -> None:
         await ctx.call("rate", currency="EUR")
 
 
-TOOLS = (book_keeping, rate, upsert, wipe, which, slow, endless, broken, liar, send, recurse)
+TOOLS = (crowded, book_keeping, rate, upsert, wipe, which, slow, endless, broken, liar, send, recurse)
 CALLERS = (outer, reader, again, hurried, leaves, patient, in_a_thread, tireless)
 
 
@@ -592,3 +599,11 @@ async def test_g4_a_rule_knows_the_sources_of_nested_calls_in_every_mode(
     fixed = {"mailbox": "x", "fixed": True}
     finished = await run_call("notify", json.dumps(fixed), rules=(ApprovalRule.model_validate(said),), **told)
     assert "team@x.org" in finished.data
+
+
+@pytest.mark.parametrize(("first", "again"), [("book_keeping", False), ("rate", True)])
+async def test_e2_a_call_does_not_run_again_after_what_it_has_had_others_do(first: str, again: bool) -> None:
+    finished = await run_call("crowded", json.dumps({"first": first}))
+    assert error(finished).startswith("RATE_LIMIT")
+    assert finished.metadata is not None
+    assert finished.metadata.again is again

@@ -57,6 +57,15 @@ def test_a_condition_holds_when_all_of_it_does(condition: dict[str, Any], yes: l
     assert [one for one in no if holds(condition, one)] == []
 
 
+def test_one_value_makes_a_rule_ask_and_a_rule_passes_for_all_of_them_or_none() -> None:
+    known = {"equals": "ann"}
+    both, ann = [{"to": "ann"}, {"to": "eve"}], [{"to": "ann"}]
+    assert holds(known, both, place="letters[].to")
+    assert not holds(known, both, place="letters[].to", does="pass")
+    assert holds(known, ann, place="letters[].to", does="pass")
+    assert not holds(known, [], place="letters[].to", does="pass")
+
+
 def test_a_text_is_searched_and_known_in_its_spellings() -> None:
     assert holds({"regex": "^de"}, "DE12", place="iban")
     assert not holds({"regex": "^fr"}, "DE12", place="iban")

@@ -79,7 +79,8 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
 
 def _until_reconciled(work: Work, action: Action, outcome: Outcome, body: str, fault: Fault) -> Rest | None:
     """How long an action in doubt rests until its tool is asked whether it happened (E5): not at all when its code has
-    raised, else until no run of it can act any more. One that did not happen runs again. None: a person is asked.
+    raised; when its worker died, until no run can act any more. One that did not happen runs again. None: a person is
+    asked, also about a call that took too long: it may still run.
     """
     spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
     attempts = 1 if before is None else before.attempts + 1
@@ -87,7 +88,9 @@ def _until_reconciled(work: Work, action: Action, outcome: Outcome, body: str, f
         return Rest(work.now + 1, outcome, body, attempts) if fault.no_effect else None
     if fault.error_type is not ErrorType.IN_DOUBT or spec is None or not spec.reconciles:
         return None
-    ended = fault.cause is not None and fault.cause.error_type is not ErrorType.TIMEOUT
+    ended = fault.cause is not None
+    if fault.cause is not None and fault.cause.error_type is ErrorType.TIMEOUT:
+        return None
     until = work.now + (1 if ended else round((spec.timeout + work.world.policy.lease) * 1000))
     return (
         Rest(until, outcome, body, attempts, reconcile=True)
