@@ -261,3 +261,10 @@ def test_e2_a_chain_whose_time_is_over_sends_nothing_that_has_rested() -> None:
     story.due(at=story.chain.deadline)
     assert len(story.dispatches) == 1
     assert story.chain.status is ChainStatus.FAILED
+
+
+def test_e2_the_error_of_a_tool_that_is_gone_counts() -> None:
+    story = literal("read")
+    story.without("read")
+    story.result(busy())
+    assert story.chain.status is ChainStatus.FAILED

@@ -1,7 +1,6 @@
 """A worker's or a child's report of an action (B2, B3, C11, E5): continue, stop and ask, or end the step."""
 
-from typing import Any, Final
-from zlib import crc32
+from typing import Any
 
 import msgspec
 
@@ -13,13 +12,14 @@ from haltpoint.chain.model.next import Next, step_failed
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
-from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin, Rest
+from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.children import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed, succeed_beside
+from haltpoint.chain.turns.resting import rest_for
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -28,9 +28,6 @@ from haltpoint.contracts.humans import RequestKind
 from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
-
-_MOST_ASKED: Final = 6
-"""How often an action rests because of a doubt, each second time to run again, until a person is asked."""
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
@@ -55,7 +52,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
             return _begin_skill(work, action, spec, spec.plan, arguments)
     told = {} if fault is None else {"error_type": fault.error_type.value}
-    if fault is not None and not over and (rests := _rest(work, action, outcome, body)) is not None:
+    if fault is not None and not over and (rests := rest_for(work, action, outcome, body, fault)) is not None:
         work.resting = {**work.resting, action.id: rests}
         work.tell_action(FactType.ACTION_RESTING, action, until=rests.until, **told)
         return None
@@ -75,56 +72,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if outcome.confirmation is not None:
         return _stop(work, action, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     return succeed(work, action)
-
-
-def _until_reconciled(work: Work, action: Action, outcome: Outcome, body: str, fault: Fault) -> Rest | None:
-    """How long an action in doubt rests until its tool is asked whether it happened (E5): not at all when its code has
-    raised; when its worker died, until no run can act any more. One that did not happen runs again. None: a person is
-    asked, also about a call that took too long: it may still run.
-    """
-    spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
-    attempts = 1 if before is None else before.attempts + 1
-    if outcome.metadata.reconciled:
-        return Rest(work.now + 1, outcome, body, attempts) if fault.no_effect else None
-    if fault.error_type is not ErrorType.IN_DOUBT or spec is None or not spec.reconciles:
-        return None
-    ended = fault.cause is not None
-    if fault.cause is not None and fault.cause.error_type is ErrorType.TIMEOUT:
-        return None
-    until = work.now + (1 if ended else round((spec.timeout + work.world.policy.lease) * 1000))
-    return (
-        Rest(until, outcome, body, attempts, reconcile=True)
-        if attempts < _MOST_ASKED and until < work.deadline
-        else None
-    )
-
-
-def _rest(work: Work, action: Action, outcome: Outcome, body: str) -> Rest | None:
-    """How long an action rests whose error allows that it runs again (E2), and its tool another attempt; None: the
-    error counts. Never past the deadline.
-
-    A wait that doubles, out of which a hash of action and attempt picks a part: calls that fail together do not come
-    back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
-    idempotent tool's code raised is tried once more.
-    """
-    fault, spec = outcome.error, work.world.tools.get(action.tool)
-    retry = None if spec is None else spec.retry
-    if fault is not None and (asked := _until_reconciled(work, action, outcome, body, fault)) is not None:
-        return asked
-    if fault is None or retry is None or not outcome.metadata.again or fault.error_type not in retry.on:
-        return None
-    before = work.resting.get(action.id)
-    attempts = 1 if before is None else before.attempts + 1
-    if attempts >= (min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts):
-        return None
-    if fault.retry_after is None:
-        least, room = 0.0, min(float(retry.most), float(retry.first) * 2 ** (attempts - 1))
-    else:
-        least, room = fault.retry_after, fault.retry_after / 2
-    if least * 1000 >= work.deadline - work.now:
-        return None
-    wait = int(least * 1000) + crc32(f"{action.id}/{action.attempt}".encode()) % (int(room * 1000) + 1)
-    return Rest(min(work.now + max(1, wait), work.deadline - 1), outcome, body, attempts)
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:
