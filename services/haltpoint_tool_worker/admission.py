@@ -144,7 +144,8 @@ class Admission:
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
-        return call if tool.inputs.context is None and not tool.inputs.confirms else self._with_context(job, call)
+        plain = tool.inputs.context is None and not tool.inputs.confirms
+        return call if asks or plain else self._with_context(job, call)  # who asks first makes the context then
 
     async def ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
         """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
