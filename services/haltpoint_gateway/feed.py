@@ -45,7 +45,7 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 found = await reading.call("XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last)
             except (RedisError, OSError) as error:
                 _log.warning("a feed cannot be read", stream=feed, reason=str(error))
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(1.0)  # a server that refuses answers at once: do not ask in a loop
                 continue
             for entries in (found or {}).values():
                 for _, (_, lines, *_) in entries:

@@ -74,7 +74,7 @@ def decided_before(checked: CheckedCall) -> Correction | None:
 def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
     """The signatures of the calls that a person denied in this chain, by the words that say so."""
     tools = work.world.tools
-    if not (work.asked or work.effects):  # nobody was asked
+    if not (work.asked or work.effects):  # nothing to compare with
         return {}
     own = [
         signature_of(compiled(tools[one.tool]), (one.outcome and one.outcome.metadata.arguments) or one.arguments)

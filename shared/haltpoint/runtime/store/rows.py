@@ -86,7 +86,7 @@ class Part(StrEnum):
 
 
 class ActionState(StrEnum):
-    """How far an action's current entry is. `in_doubt`: somebody claimed it who may not run it again.
+    """How far an action's current entry is. `in_doubt`: a worker started it, and it may not run again.
 
     `child`: a chain of its own carries it out. `recorded`: it was written down, and no worker is asked.
     """

@@ -51,7 +51,7 @@ class Submitted:
 
 
 class CommitStatus(StrEnum):
-    """`conflict`: somebody else changed the chain, load it again; `quarantined`: it failed for good, dead letters say
+    """`conflict`: another commit changed the chain, load it again; `quarantined`: it failed for good, dead letters say
     so.
     """
 
@@ -234,7 +234,7 @@ def new_chain_id() -> str:
 
 
 def foreign_chain_id(message: TaskSubmitted) -> str:
-    """The chain of a task that somebody put on a stream: (source, id) is its key."""
+    """The chain of a task that came over a stream: (source, id) is its key."""
     return derived_chain_id(Ingress.STREAM, message.data.tenant, message.source, message.id)
 
 

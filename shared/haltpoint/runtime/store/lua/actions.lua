@@ -37,8 +37,8 @@ local function record(prefix, chain, name, kind, outcome, data)
 end
 
 -- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. That it was started stays: whoever
--- claims what cannot be repeated has to see that somebody has begun it. The entry says so too, as its deliveries would:
--- its worker claims it before it asks anybody anything.
+-- claims what cannot be repeated has to see that a worker has begun it. The entry says so too, as its deliveries would:
+-- its worker claims it before hooks, preview or a person are asked.
 local function renew(prefix, stream, bytes, chain, name, action)
   if action and is_in_doubt(action) then
     bytes[#bytes + 1], bytes[#bytes + 2] = '__begun__', '1'

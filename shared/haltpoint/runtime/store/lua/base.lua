@@ -1,5 +1,6 @@
 --[[
-What all functions share. The names of keys and fields (FIRST, KEY, HEAD, DATA, PART, STATE, KIND) stand in runtime/store/rows.py.
+What all functions share. The names of keys and fields (FIRST, KEY, HEAD, DATA, PART, STATE, KIND) are in
+runtime/store/rows.py.
 
 Rules that hold for every function of this library:
  - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.

@@ -24,7 +24,7 @@ end)
 hp2_hand_back stream consumer lease entry...
 
 Make entries that this consumer read and did not begin look idle for `lease` ms, so that whoever looks next takes them;
-counts no delivery. One that somebody else has taken meanwhile is left alone. Returns how many were handed back.
+counts no delivery. One that another consumer has taken meanwhile is left alone. Returns how many were handed back.
 ]]
 register('hand_back', function(keys, args)
   local prefix, stream, consumer = prefix_of(keys), args[1], args[2]

@@ -26,14 +26,14 @@ hp2_claim stream entry action consumer token [mode] [digest]
 
 Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
 that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
-`mode` start (the default): right before it runs; look: take it from whoever had it, and do not start it yet. With a
-`digest` a start needs a person's yes to this call, and uses it up in the same moment (G1).
+`mode` is `start` (the default) right before the tool runs. `look` takes the entry over and does not mark it as started.
+A start with a `digest` needs an approval of this call and consumes it in the same moment (G1).
 Returns {status, epoch}:
   done      the result is known or the chain is final: the entry was finished
   stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
   lost      the entry is pending for another consumer, or for none: nothing was done
-  unapproved, changed, late   there is no such yes, it is one to another call, or it is too old: nothing was done
-  in_doubt  somebody had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
+  unapproved, changed, late   no approval, one of another call, or an expired one: nothing was done
+  in_doubt  a worker had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
   go        run it under `epoch`
 ]]
 register('claim', function(keys, args)
