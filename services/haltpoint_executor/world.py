@@ -13,11 +13,11 @@ from haltpoint.contracts.events import (
     ToExecutor,
     ToolCompleted,
 )
-from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import PolicyFile
-from haltpoint.contracts.tasks import Style
-from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Style
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.policy_file import patterns_of
 from haltpoint.runtime.config.settings import LimitSettings
 

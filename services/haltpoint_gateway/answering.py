@@ -3,9 +3,9 @@
 from typing import Any
 
 from haltpoint.chain.model.schemas import argument_faults, form_value_faults, result_faults
-from haltpoint.contracts.approvals import digest_of
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
-from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault, choices
+from haltpoint.contracts.people.approvals import digest_of
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, answer_fault, choices
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.store.inbox import Approves
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from haltpoint.contracts.humans import Answer
+from haltpoint.contracts.people.humans import Answer
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import HumanRequested, HumanWithdrawn
-from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.inbox import Inbox

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.runtime.views.history import KEPT
 
 Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page")]

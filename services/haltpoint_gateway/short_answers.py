@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.views import RequestView
 
 WORDS: Final = {

@@ -20,7 +20,7 @@ import stamina
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs

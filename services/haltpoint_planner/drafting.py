@@ -20,9 +20,9 @@ import msgspec
 
 from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint_planner.parsing.dialects import (
     CALLS,
     FINAL,

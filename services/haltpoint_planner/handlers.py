@@ -15,7 +15,7 @@ from opentelemetry.trace import Span, SpanKind
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToPlanner
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters

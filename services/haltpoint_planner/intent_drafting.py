@@ -9,7 +9,7 @@ from typing import Any, Final, TypeGuard
 import msgspec
 
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint_planner.drafting import take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import without_surrogates

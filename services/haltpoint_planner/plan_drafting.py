@@ -14,7 +14,7 @@ import msgspec
 
 from haltpoint.chain.turns.exits import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
-from haltpoint.contracts.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import without_surrogates

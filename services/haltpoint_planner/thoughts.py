@@ -14,9 +14,9 @@ from haltpoint.contracts.events import (
     ThoughtFailed,
     ToPlanner,
 )
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_proposal, said, without_thoughts

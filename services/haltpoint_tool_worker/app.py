@@ -16,8 +16,8 @@ from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, load
-from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.slots import Slots
+from haltpoint_tool_worker.running.runner import Runner
+from haltpoint_tool_worker.running.slots import Slots
 
 _log = logs.get(__name__)
 

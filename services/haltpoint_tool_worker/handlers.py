@@ -24,9 +24,9 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
-from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.slots import Slots
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.slots import Slots
 
 _TURNS: Final = 3
 """Turns of the event loop from an entry to its receipt when its tool need not wait. To read before they are over would

@@ -13,8 +13,8 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint_tool_worker.handlers import Handlers
-from haltpoint_tool_worker.loop_watch import EVERY, LoopWatch
-from haltpoint_tool_worker.runner import Run
+from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
+from haltpoint_tool_worker.running.runner import Run
 
 _log = logs.get(__name__)
 

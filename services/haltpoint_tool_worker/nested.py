@@ -20,17 +20,18 @@ import msgspec
 from pydantic_core import from_json, to_jsonable_python
 
 from haltpoint.chain.checks.checked import ledger_entry
-from haltpoint.contracts.tools import DeedWords, ErrorType, HookRecord, NestedCall, ToolSpec
+from haltpoint.contracts.results import DeedWords, ErrorType, HookRecord, NestedCall
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool, ToolError
-from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
-from haltpoint_tool_worker.classify import classify
-from haltpoint_tool_worker.failures import Cause, Effects, Failure, NestedError, fault_of, judge
-from haltpoint_tool_worker.given import Given, handed_on, target_fault
+from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
+from haltpoint_tool_worker.admission.given import Given, handed_on, target_fault
+from haltpoint_tool_worker.admission.said_before import barred
 from haltpoint_tool_worker.hooks.before import as_text
-from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.results import Reading, read_ended, read_failure, with_deed
-from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.said_before import barred
+from haltpoint_tool_worker.results.classify import classify
+from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, NestedError, fault_of, judge
+from haltpoint_tool_worker.results.outcomes import Reading, read_ended, read_failure, with_deed
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Runner
 
 MOST_LEVELS: Final = 3
 """How deep tools may call tools: one that calls itself ends there."""

@@ -22,19 +22,19 @@ from redis.exceptions import RedisError
 
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.contracts.reasons import SourceKind
-from haltpoint.contracts.tools import ErrorType, HookRecord, Metadata
+from haltpoint.contracts.results import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.admission import Admission, Refusal, ToolCall
-from haltpoint_tool_worker.approval import NOT_APPROVED, bound, refusal
-from haltpoint_tool_worker.failures import Cause, Effects, Failure, fault_of, judge
-from haltpoint_tool_worker.job import Job
+from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
+from haltpoint_tool_worker.admission.approval import NOT_APPROVED, bound, refusal
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results import Reading, read_ended, read_failure, timed_out, with_deed
-from haltpoint_tool_worker.runner import Ended, Run, Runner, Stopped
+from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
+from haltpoint_tool_worker.results.outcomes import Reading, read_ended, read_failure, timed_out, with_deed
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Ended, Run, Runner, Stopped
 
 _log = logs.get(__name__)
 

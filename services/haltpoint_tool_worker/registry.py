@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from haltpoint.chain.checks.templates import with_skills
-from haltpoint.contracts.approval_rules import ApprovalRule
+from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
-from haltpoint_tool_worker.no_effect import exceptions_named, exceptions_of
+from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
 from haltpoint_tool_worker.skills.folders import check_origins, skills_in
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]

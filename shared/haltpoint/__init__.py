@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.humans import Choice
+    from haltpoint.contracts.people.humans import Choice
     from haltpoint.sync_client import SyncClient
     from haltpoint.tools import (
         NOT_HAPPENED,
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 _HOMES = dict.fromkeys(__all__, "haltpoint.tools") | {
-    "Choice": "haltpoint.contracts.humans",
+    "Choice": "haltpoint.contracts.people.humans",
     "Client": "haltpoint.client",
     "SyncClient": "haltpoint.sync_client",
 }

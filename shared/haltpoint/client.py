@@ -22,10 +22,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from haltpoint.contracts.public_facts import (
     RequestOpened,
     RequestWithdrawn,
 )
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.topology import Topology
 

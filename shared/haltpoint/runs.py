@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from haltpoint.contracts.answers import FinalAnswer
-from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.views import ActionView, ChainView, EventView, RequestView
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result, Run
 
 _T = TypeVar("_T")

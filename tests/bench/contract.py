@@ -26,9 +26,10 @@ from haltpoint.contracts.events import (
     ToExecutor,
     ToolCompleted,
 )
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Metadata, NextAction, Outcome, ToolSpec
+from haltpoint.contracts.results import Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.prompting import prompts

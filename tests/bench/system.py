@@ -10,8 +10,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.library import load as load_library
 from haltpoint.runtime.store.rows import Key

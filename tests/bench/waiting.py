@@ -8,9 +8,9 @@ from typing import Any
 
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.plans import Plan, ProposedCall, Step, StepType
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import AutoPipeline

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.contracts.approvals import digest_of
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import TaskCancelled
-from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind
+from haltpoint.contracts.people.approvals import digest_of
+from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
 from haltpoint.runtime.store.inbox import Approves, Inbox, Taken
 from haltpoint.runtime.store.rows import Key, Part
 from haltpoint.runtime.streams.connection import AutoPipeline

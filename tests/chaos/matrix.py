@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel

@@ -11,8 +11,8 @@ import msgspec
 
 from haltpoint.client import Client
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.humans import Answer, Choice, Question, RequestKind, RequestStatus
-from haltpoint.contracts.tools import NextAction
+from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind, RequestStatus
+from haltpoint.contracts.results import NextAction
 from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Inbox, Taken
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Key, Kind

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party, Stream
-from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from tests.chaos.proxy import Proxy
 from tests.chaos.system import QUEUE, Child, System, task

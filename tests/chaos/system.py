@@ -27,7 +27,7 @@ from pydantic import SecretStr
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, ModelSettings, Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library

@@ -3,7 +3,8 @@
 from itertools import count
 
 from haltpoint import Ctx, ToolResult, hook
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, ToolKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction
+from haltpoint.contracts.tools import ToolKind
 
 _SERIAL = count(1)
 
@@ -46,7 +47,7 @@ def not_mallory(call: hook.Call, ctx: Ctx) -> hook.Block | None:
     """An error that a model may recover from."""
     if "Mallory" not in str(call.arguments):
         return None
-    fault = Fault(error_type=ErrorType.NOT_FOUND, message="Mallory is not to be found", recoverable=True)
+    fault = ErrorInfo(ErrorType.NOT_FOUND, "Mallory is not to be found", recoverable=True)
     return hook.block(ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
 
 

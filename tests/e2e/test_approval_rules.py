@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import RequestStatus
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.humans import RequestStatus
+from haltpoint.contracts.results import ErrorType
 from tests.e2e.running import Running
 from tests.e2e.test_older_style import called, ended, receipt_of
 

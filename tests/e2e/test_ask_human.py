@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from haltpoint.client import Client, GatewayError
-from haltpoint.contracts.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.runs import Run
 from tests.e2e.running import Running
 

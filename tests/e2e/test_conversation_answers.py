@@ -3,7 +3,7 @@
 from typing import Any
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from tests.e2e.running import Running
 from tests.e2e.test_skills import asked_by
 

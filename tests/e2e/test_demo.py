@@ -12,7 +12,7 @@ import pytest
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.system import System, free_port
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import busy_file
 from haltpoint.runtime.config.settings_sources import load

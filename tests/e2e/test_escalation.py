@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.client import Client, GatewayError
-from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.views import ChainView, RequestView
 from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed

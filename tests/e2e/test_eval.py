@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from haltpoint.cli.local.system import free_port
-from haltpoint.evals import kinds
 from haltpoint.evals.requests import REQUESTS
+from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, well
 from haltpoint.testing.script import Conversation, Rule, Say
 from haltpoint.testing.script_model import ScriptedModel

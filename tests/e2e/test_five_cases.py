@@ -6,7 +6,7 @@ In none of them does a message go to a wrong person, and nothing is sent before 
 import pytest
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views import ChainView
 from tests.e2e.running import MODELS, Running
 

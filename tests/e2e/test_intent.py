@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.intent import IntentOrigin
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
+from haltpoint.contracts.work.intent import IntentOrigin
 from tests.e2e.running import Running
 
 STYLES = pytest.mark.parametrize("style", ["plan", "react"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.people.humans import Choice
 from tests.e2e.running import Running
 from tests.e2e.test_up import up
 

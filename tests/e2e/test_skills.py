@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from haltpoint.client import Client, GatewayError
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views import ChainView, RequestView
 from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed

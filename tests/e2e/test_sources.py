@@ -1,9 +1,9 @@
 """C13 over real processes: a mail tells the model where to send a report, and a person decides about the address."""
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice
+from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.reasons import Reach, ReasonKind, SourceKind
-from haltpoint.contracts.tools import NextAction
+from haltpoint.contracts.results import NextAction
 from tests.e2e.running import Running
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from haltpoint import NOT_HAPPENED, Ctx, FromResult, Happened, ToolError, ToolResult, hook, tool
-from haltpoint.contracts.tools import Target
+from haltpoint.contracts.results import Target
 
 _log = logging.getLogger(__name__)
 

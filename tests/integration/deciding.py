@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.model.state import Chain, ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.store import Store

@@ -12,10 +12,10 @@ from typing import Any
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.events import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.settings import ModelSettings, Settings
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store

@@ -14,9 +14,9 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import ToolRequested
-from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.tools import Clarification, ErrorType, NextAction, Option, Outcome
+from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.results import Clarification, ErrorType, NextAction, Option, Outcome
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.inbox import Inbox, Taken

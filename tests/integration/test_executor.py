@@ -13,12 +13,12 @@ from haltpoint.chain.model.state import ActionStatus, ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ActionProposed, ToolCompleted, ToolRequested
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import ProposedCall
 from haltpoint.contracts.policy import PolicyFile
-from haltpoint.contracts.tasks import Budget, Style, Task
-from haltpoint.contracts.thoughts import Proposal
-from haltpoint.contracts.tools import Outcome
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.tasks import Budget, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer

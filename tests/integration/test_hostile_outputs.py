@@ -8,9 +8,9 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer

@@ -12,7 +12,7 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.policy import PolicyFile
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer

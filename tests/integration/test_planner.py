@@ -14,10 +14,10 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
-from haltpoint.contracts.tools import DeedWords, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import DeedWords, Metadata, NextAction, Outcome
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer

@@ -12,8 +12,8 @@ from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts import events
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan

@@ -11,7 +11,7 @@ import pytest
 from redis.exceptions import ResponseError
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import connect
 from haltpoint.testing.script_model import ScriptedModel

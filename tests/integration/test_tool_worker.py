@@ -17,11 +17,12 @@ from redis.asyncio import Redis
 
 import haltpoint
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Outcome, ToolKind
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.dead_letters import RequeueStatus

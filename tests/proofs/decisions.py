@@ -14,20 +14,20 @@ from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
+    ErrorInfo,
     ErrorType,
-    Fault,
     NextAction,
     Option,
     Outcome,
     Target,
-    ToolSpec,
 )
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Task
 from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
 from tests.support.function_rules import Receipt
 
@@ -148,7 +148,7 @@ def outcome_of(kind: Receipt, digest: str) -> Outcome:
             return Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
         case Receipt.FAILED | Receipt.IN_DOUBT:
             error_type = ErrorType.SERVER if kind is Receipt.FAILED else ErrorType.IN_DOUBT
-            fault = Fault(error_type=error_type, message="it broke")
+            fault = ErrorInfo(error_type, "it broke")
             return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
 
 

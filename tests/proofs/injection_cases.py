@@ -11,10 +11,10 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from tests.support.builders import spec
 
 PLACE: Final = Path(__file__).parents[1] / "data" / "injections"

@@ -20,12 +20,13 @@ from haltpoint.chain.model.outputs import Ask, Dispatch, Think
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.patterns_english import PATTERNS
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.streams.wire import encode
 from tests.proofs.injection_cases import BARRED, MOST_QUESTIONS, Case, Made, Origin, cases, catalogue
 from tests.support.builders import OK

@@ -31,11 +31,8 @@ from haltpoint.contracts.events import (
     ToolCompleted,
     ToPlanner,
 )
-from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.results import (
     Clarification,
     HookRecord,
     HookVerdict,
@@ -44,8 +41,11 @@ from haltpoint.contracts.tools import (
     NextAction,
     Option,
     Outcome,
-    ToolSpec,
 )
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.inbox import _head
 from haltpoint.runtime.streams.outgoing import Envelope, completed_parts
@@ -56,7 +56,7 @@ from haltpoint_gateway.problems import Problem
 from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import failed, reply_to
-from haltpoint_tool_worker.results import MAX_OUTCOME
+from haltpoint_tool_worker.results.outcomes import MAX_OUTCOME
 from tests.support.builders import plan, specs
 from tests.support.hostile_outputs import TOOLS
 from tests.unit.chain.story import Story

@@ -17,23 +17,23 @@ from haltpoint.chain.model.state import WAITING, ActionStatus, Chain, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.chain.replay import fold
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType, ValidationMode
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.thoughts import Proposal, StepDecision, Usage
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
+    ErrorInfo,
     ErrorType,
-    Fault,
     NextAction,
     Option,
     Outcome,
     Target,
-    ToolSpec,
 )
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType, ValidationMode
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision, Usage
 from tests.unit.chain.story import Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -58,7 +58,7 @@ _CONFIRMATION = Confirmation(action="save", target=Target(id="x"), message="Sure
 
 
 def _error(kind: ErrorType, recoverable: bool, retry_after: float | None = None) -> Outcome:
-    fault = Fault(error_type=kind, message="no", recoverable=recoverable, retry_after=retry_after)
+    fault = ErrorInfo(kind, "no", recoverable=recoverable, retry_after=retry_after)
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault)
 
 

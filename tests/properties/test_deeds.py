@@ -15,10 +15,11 @@ from haltpoint.cli.render.story import Mark, answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import DeedWords, ToolSpec
+from haltpoint.contracts.results import DeedWords
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.streams.wire import encode

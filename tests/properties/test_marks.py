@@ -13,7 +13,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from haltpoint.chain.checks.provenance import without_origin
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.plans import ProposedCall
+from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.tools import DeclarationError, FromResult, tool, tool_of
 from tests.support.builders import OK
 

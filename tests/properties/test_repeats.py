@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target, ToolSpec
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.tasks import Style, Task
 from tests.support.builders import OK, failed, spec
 from tests.unit.chain.story import Story
 

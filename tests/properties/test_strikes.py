@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.model.state import ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Mode, Task
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Mode, Task
 from tests.support.builders import call, failed, plan, spec
 from tests.unit.chain.story import Story
 

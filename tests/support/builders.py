@@ -2,17 +2,10 @@
 
 from typing import Any
 
-from haltpoint.contracts.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import (
-    Clarification,
-    ErrorType,
-    Fault,
-    NextAction,
-    Option,
-    Outcome,
-    ToolSpec,
-)
+from haltpoint.contracts.results import Clarification, ErrorInfo, ErrorType, NextAction, Option, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Task
 
 OK = Outcome(success=True, next_action=NextAction.CONTINUE)
 
@@ -56,7 +49,7 @@ def literal_task(length: int = 1, tool: str = "note", **arguments: Any) -> Task:
 
 
 def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke") -> Outcome:
-    return Outcome(success=False, next_action=NextAction.ERROR, error=Fault(error_type=kind, message=message))
+    return Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(kind, message))
 
 
 def asks(*option_ids: str, question: str = "Which one?") -> Outcome:

@@ -15,8 +15,9 @@ from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import Message, Received, ToolRequested
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox

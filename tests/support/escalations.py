@@ -1,6 +1,6 @@
 """An escalation handler for tests: what it says depends on the goal of the chain."""
 
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.views import RequestView
 
 

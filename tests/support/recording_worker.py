@@ -7,7 +7,8 @@ from typing import Any
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
-from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.tasks import end

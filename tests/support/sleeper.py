@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from haltpoint.runtime.store.receipts import Claimed, ReceiptStore
-from haltpoint_tool_worker.admission import Admission
+from haltpoint_tool_worker.admission.admit import Admission
 
 
 def stop_at(place: str) -> None:

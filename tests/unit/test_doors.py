@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.catalogue import CATALOGUE, Row, Stream
 from haltpoint.contracts.doors import door, in_full
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import Fault, Outcome
+from haltpoint.contracts.results import ErrorInfo, Outcome
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.wire import Decoded, decode, encode
 from tests.unit.test_golden import GOLDEN
 
@@ -73,7 +73,7 @@ def test_a_door_is_lax_and_a_task_from_outside_comes_in_by_it() -> None:
 
 
 def test_words_alone_are_a_fault_at_a_door() -> None:
-    assert door(Fault).validate_python("it broke").message == "it broke"
+    assert door(ErrorInfo).validate_python("it broke").message == "it broke"
 
 
 def test_c15_what_is_private_is_in_no_words_for_people() -> None:

@@ -10,7 +10,7 @@ from faststream.redis import BinaryMessageFormatV1
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.faststream import PlainJson
 from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode

@@ -6,7 +6,7 @@ from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import MessageLost, Received, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.log_lines import decode_line, encode_line
 from tests.support.builders import OK
 

@@ -6,13 +6,13 @@ import pytest
 
 from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.streams.outgoing import Envelope
 from haltpoint.runtime.streams.wire import Decoded, decode, encode
 

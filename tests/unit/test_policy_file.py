@@ -14,7 +14,7 @@ from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
 from haltpoint_executor.world import policy_of
-from haltpoint_tool_worker.rules import rule_for
+from haltpoint_tool_worker.admission.rules import rule_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
 

@@ -6,9 +6,9 @@ from pydantic_core import from_json
 
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.public_facts import public_facts
 from tests.support.builders import asks, literal_task, spec
 from tests.unit.chain.story import START, Story

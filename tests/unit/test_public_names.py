@@ -4,8 +4,8 @@ import pytest
 
 import haltpoint
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice
-from haltpoint.contracts.tools import Target
+from haltpoint.contracts.people.humans import Choice
+from haltpoint.contracts.results import Target
 from haltpoint.sync_client import SyncClient
 from haltpoint.tools import register
 

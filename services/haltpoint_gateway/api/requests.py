@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
-from haltpoint.contracts.humans import Answer, RequestStatus
+from haltpoint.contracts.people.humans import Answer, RequestStatus
 from haltpoint.contracts.views import AnswerView, Page, RequestView
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.observability.telemetry import Tracing

@@ -9,9 +9,9 @@ from fastapi.responses import JSONResponse
 from haltpoint.chain.checks.plan_check import plan_faults, task_fault
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint_gateway.api.chains import Accepted, accepted

@@ -7,7 +7,7 @@ so these are read too (C9).
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from haltpoint.contracts.thoughts import Usage
+from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.parsing.json_text import parse
 
 MAX_REPLY: Final = 8 * 1024 * 1024  # bytes of one HTTP answer

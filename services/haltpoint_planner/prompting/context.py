@@ -15,10 +15,11 @@ from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step, StepType
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.loading import as_worked_on
 from haltpoint.runtime.store.rows import (
     Data,

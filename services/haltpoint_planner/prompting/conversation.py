@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
 

@@ -9,8 +9,9 @@ from typing import Any, Final, assert_never
 
 from haltpoint.chain.checks.provenance import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
-from haltpoint.contracts.thoughts import ThoughtKind, Violation
-from haltpoint.contracts.tools import NextAction, ToolSpec
+from haltpoint.contracts.results import NextAction
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from haltpoint_planner.prompting import verifying, wording
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages

@@ -14,7 +14,7 @@ from typing import Final, TypedDict
 from pydantic import ValidationError
 
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.thoughts import Finding, Told
+from haltpoint.contracts.work.thoughts import Finding, Told
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs

@@ -6,7 +6,7 @@ something plausible. Their tools and results look like all others: what is shown
 
 from typing import Final
 
-from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome
+from haltpoint.contracts.results import Clarification, NextAction, Option, Outcome
 from haltpoint_planner.prompting.context import Receipt
 from haltpoint_planner.prompting.results import shown
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from haltpoint.contracts.tools import ErrorType, HookVerdict, ToolResult
+from haltpoint.contracts.results import ErrorType, HookVerdict, ToolResult
 from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.hooks.asking import Answer, Hearing
 from haltpoint_tool_worker.hooks.before import blocked_by
-from haltpoint_tool_worker.redaction import clean
-from haltpoint_tool_worker.results import Reading, read_failure, read_result
+from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
+from haltpoint_tool_worker.results.outcomes import Reading, read_failure, read_result
+from haltpoint_tool_worker.results.redaction import clean
 
 
 @dataclass(slots=True)

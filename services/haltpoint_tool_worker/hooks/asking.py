@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from haltpoint.contracts.base import value
-from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
+from haltpoint.contracts.results import HookRecord, HookVerdict
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.observability import logs
 from haltpoint.tools import Tool
 from haltpoint.tools.hooks import Allow, Hook
-from haltpoint_tool_worker.classify import classify
-from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.raised import stack_of
-from haltpoint_tool_worker.runner import Raised, Returned, Runner
+from haltpoint_tool_worker.results.classify import classify
+from haltpoint_tool_worker.results.raised import stack_of
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Raised, Returned, Runner
 
 _log = logs.get(__name__)
 

@@ -16,10 +16,10 @@ from pydantic_core import from_json
 from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.checks.reasons import about_target
 from haltpoint.chain.checks.sources import MODEL, SHORT
-from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.results import (
     Confirmation,
     ErrorType,
     HookRecord,
@@ -33,11 +33,11 @@ from haltpoint.contracts.tools import (
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.classify import classify, invalid_arguments
-from haltpoint_tool_worker.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.hooks.asking import Answer, Hearing
-from haltpoint_tool_worker.redaction import clean
-from haltpoint_tool_worker.results import Reading, read_failure, read_result
+from haltpoint_tool_worker.results.classify import classify, invalid_arguments
+from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
+from haltpoint_tool_worker.results.outcomes import Reading, read_failure, read_result
+from haltpoint_tool_worker.results.redaction import clean
 
 WORDS = 2000
 """Characters of a question, a preview, or the words of a block."""

@@ -4,7 +4,8 @@ names are listed with the others', and a receipt has one that said something els
 
 from typing import Final
 
-from haltpoint.contracts.tools import HookRecord, HookVerdict, ToolSpec
+from haltpoint.contracts.results import HookRecord, HookVerdict
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.hooks.loading import HookChain
 
 INTERNAL: Final = "builtin:internal"

@@ -25,8 +25,9 @@ from pydantic import AfterValidator, Field, RootModel, StringConstraints, Valida
 from haltpoint.chain.checks.templates import template_faults, washing_faults
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.contracts.doors import Form, door
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult, ToolSpec
+from haltpoint.contracts.results import NextAction, ToolResult
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output

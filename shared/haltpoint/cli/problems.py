@@ -6,7 +6,7 @@ from typing import Any, Final
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.wording import visible
 from haltpoint.client import GatewayError
-from haltpoint.contracts.phrases import count
+from haltpoint.contracts.people.phrases import count
 
 
 def told(error: GatewayError, where: str) -> CliError:

@@ -16,7 +16,7 @@ _LIMITS: Final = {"turns": int, "actions": int, "tokens": int, "seconds": float}
 
 
 class Mode(StrEnum):
-    """`contracts.tasks.Mode` once more: that module imports slowly, and help needs these words."""
+    """`contracts.work.tasks.Mode` once more: that module imports slowly, and help needs these words."""
 
     STRICT = "strict"
     ADVISORY = "advisory"

@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import Contract
-from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Finding, Proposal, ThoughtKind, Usage
-from haltpoint.contracts.tools import Outcome
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, Finding, Proposal, ThoughtKind, Usage
 
 _VERSION = cast("Callable[[], Literal['1.0']]", "1.0".__str__)
 

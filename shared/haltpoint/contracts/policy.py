@@ -20,9 +20,9 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from haltpoint.contracts.approval_rules import ApprovalRule
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.plans import MOST_PARALLEL
+from haltpoint.contracts.people.approval_rules import ApprovalRule
+from haltpoint.contracts.work.plans import MOST_PARALLEL
 from haltpoint.contracts.written import Id, Name, Regex
 
 PLACEHOLDERS: Final = ("expected_tools", "count")

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 
 
 class PublicFact(View):

@@ -13,13 +13,14 @@ from typing_extensions import TypeVar
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import View
-from haltpoint.contracts.humans import Answer, RequestKind, RequestStatus
-from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, StepType
+from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.tasks import Budget, Mode
-from haltpoint.contracts.thoughts import StepDecision, Strike, Violation
-from haltpoint.contracts.tools import Option, ToolKind, ToolResult
+from haltpoint.contracts.results import Option, ToolResult
+from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, StepType
+from haltpoint.contracts.work.tasks import Budget, Mode
+from haltpoint.contracts.work.thoughts import StepDecision, Strike, Violation
 
 Item = TypeVar("Item")
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from haltpoint.contracts.humans import Choice
-from haltpoint.contracts.tasks import Style
+from haltpoint.contracts.people.humans import Choice
+from haltpoint.contracts.work.tasks import Style
 from haltpoint.evals.world import FILES, MAILS, PAGES, PEOPLE, RETOLD, Thing, find, get
 
 FOR_EVER: Final = 99

@@ -18,9 +18,10 @@ import httpx
 from haltpoint.chain.turns.delivering import unproven
 from haltpoint.chain.words import hint
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Finding, ThoughtKind
-from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
+from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Finding, ThoughtKind
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.model import Model

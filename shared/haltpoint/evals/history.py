@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from haltpoint.contracts.answers import WhyNot
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.evals.case import Case
 from haltpoint.evals.effects import Ran

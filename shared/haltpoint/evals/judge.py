@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from haltpoint.contracts.answers import WhyNot
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.evals.case import ADDRESSED, READS
 from haltpoint.evals.effects import Ran
 from haltpoint.evals.history import Asked, History
-from haltpoint.evals.kinds import KINDS
+from haltpoint.evals.suite.kinds import KINDS
 
 _FORBIDDEN: Final = ("delete_page", "wipe_store")
 """Tools that no model may call, in whatever mode."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.evals import kinds
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.evals.case import Case
+from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, reading
 from haltpoint.testing.script import Conversation, Rule, Say
 

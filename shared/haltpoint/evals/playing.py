@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.tasks import Budget, Mode, Task
 from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from haltpoint.evals.case import Case
 from haltpoint.evals.history import Asked, Ended, History
 from haltpoint.evals.player import CONTEXT

@@ -4,7 +4,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
-from haltpoint.contracts.tasks import Style
+from haltpoint.contracts.work.tasks import Style
 from haltpoint.evals.case import ID_OF, READS, TAKES, Case
 from haltpoint.testing.script import Conversation, SaidCall, Say
 

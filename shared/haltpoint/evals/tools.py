@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from haltpoint import Ctx, Foreign, FromResult, Option, ToolError, ToolResult, tool
-from haltpoint.contracts.tools import Target
+from haltpoint.contracts.results import Target
 from haltpoint.evals.effects import PLACE, Ran, write
 from haltpoint.evals.world import FILES, MAILS, PAGES, PEOPLE, TAKEN_ROOMS, Thing, find, get
 

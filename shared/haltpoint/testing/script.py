@@ -36,7 +36,7 @@ from typing import Any, Final, Protocol, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")

@@ -1,6 +1,7 @@
 """What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `hook`, the marks and the forms of a result."""
 
-from haltpoint.contracts.tools import ErrorType, MalformedResultError, Option, Retry, Target, ToolResult, ToolSpec
+from haltpoint.contracts.results import ErrorType, MalformedResultError, Option, Target, ToolResult
+from haltpoint.contracts.tools import Retry, ToolSpec
 from haltpoint.tools import hooks as hook
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.declaration import Tool, register, tool, tool_of, tools_in

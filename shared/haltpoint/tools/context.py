@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tools import Clarification, Confirmation, NextAction, Option, Target, ToolResult
+from haltpoint.contracts.results import Clarification, Confirmation, NextAction, Option, Target, ToolResult
 from haltpoint.tools.errors import ContextError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tools import RECOVERABLE, ErrorType, Fault, MalformedResultError
+from haltpoint.contracts.results import RECOVERABLE, ErrorInfo, ErrorType, MalformedResultError
 
 
 class DeclarationError(TypeError):
@@ -44,10 +44,10 @@ class ToolError(Exception):
         self.no_effect = no_effect
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> ErrorInfo:
         """The error as a result holds it. Raises pydantic's ValidationError when a field has the wrong type."""
-        said = {name: getattr(self, name) for name in Fault.__struct_fields__ if name != "cause"}
-        return door(Fault).validate_python({**said, "no_effect": self.no_effect or None})
+        said = {name: getattr(self, name) for name in ErrorInfo.__struct_fields__ if name != "cause"}
+        return door(ErrorInfo).validate_python({**said, "no_effect": self.no_effect or None})
 
     @classmethod
     def not_found(cls, message: str, **more: Any) -> Self:

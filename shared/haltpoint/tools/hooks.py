@@ -25,7 +25,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar
 
-from haltpoint.contracts.tools import ToolKind, ToolResult, ToolSpec
+from haltpoint.contracts.results import ToolResult
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.tools.declaration import seconds_of
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.signature import is_async, place_of

@@ -16,7 +16,8 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from haltpoint.contracts.tools import CONFIRMED, ToolResult
+from haltpoint.contracts.results import ToolResult
+from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.provenance import foreign_in, new_in, origins_in, targets_in, without_marks

@@ -18,9 +18,10 @@ from haltpoint.chain.model.state import WAITING, Chain, ChainStatus, OpenRequest
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.thoughts import Strike
-from haltpoint.contracts.tools import Option, ToolSpec
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import Option
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, Settings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer

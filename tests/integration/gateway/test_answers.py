@@ -6,8 +6,8 @@ import pytest
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.thoughts import Strike, Violation
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.work.thoughts import Strike, Violation
 from haltpoint.runtime.store.rows import local
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 

@@ -4,8 +4,8 @@ import pytest
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.work.tasks import Task
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem, task
 from tests.support.catalogue import silence

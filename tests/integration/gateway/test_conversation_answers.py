@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from haltpoint.contracts.base import Ingress, derived_chain_id
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings

@@ -12,7 +12,8 @@ import pytest
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToolRequested
-from haltpoint.contracts.tools import Clarification, NextAction, Option, Outcome, ToolSpec
+from haltpoint.contracts.results import Clarification, NextAction, Option, Outcome
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.streams.connection import AutoPipeline

@@ -18,11 +18,11 @@ from haltpoint.contracts.events import (
     PlanDrafted,
     PlanRequested,
 )
-from haltpoint.contracts.humans import Answer, Choice
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.thoughts import Finding, Proposal, Told
+from haltpoint.contracts.people.humans import Answer, Choice
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Finding, Proposal, Told
 from tests.integration.store.test_whole_chains import watch
 from tests.support.builders import call, plan, spec
 from tests.support.desk import Desk

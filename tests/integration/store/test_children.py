@@ -13,7 +13,7 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskCancelled, ToolCompleted
-from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.receipts import ClaimStatus, Completion

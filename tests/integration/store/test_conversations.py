@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from haltpoint.contracts.base import Ingress, derived_chain_id
-from haltpoint.contracts.tasks import Earlier, Task
+from haltpoint.contracts.work.tasks import Earlier, Task
 from haltpoint.runtime.store.conversations import KEPT, MOST, ROOM
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store, SubmitStatus, Submitted

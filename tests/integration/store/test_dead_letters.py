@@ -5,9 +5,9 @@ import json
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ThoughtFailed, ToolCompleted
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import ThoughtKind
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan, RequeueStatus
 from haltpoint.runtime.store.receipts import Recorded
 from haltpoint.runtime.streams.topology import EntryRef

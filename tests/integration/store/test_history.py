@@ -10,18 +10,16 @@ from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.plans import Plan, Step, ValidationMode
-from haltpoint.contracts.tasks import Mode, Task
-from haltpoint.contracts.thoughts import Proposal, Strike, Usage, Violation
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.work.plans import Plan, Step, ValidationMode
+from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
 from haltpoint.runtime.views.history import History
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
-FAILED = Outcome(
-    success=False, next_action=NextAction.ERROR, error=Fault(error_type=ErrorType.PERMISSION, message="no")
-)
+FAILED = Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.PERMISSION, "no"))
 
 
 async def counted(desk: Desk) -> tuple[int, int]:

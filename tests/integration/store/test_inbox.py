@@ -5,8 +5,8 @@ import pytest
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.store.store import CancelStatus

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.streams.topology import EntryRef

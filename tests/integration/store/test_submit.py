@@ -10,7 +10,7 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.work.tasks import Budget, Task
 from haltpoint.runtime.store.store import SubmitStatus, foreign_chain_id, new_chain_id
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at

@@ -4,7 +4,7 @@ import msgspec
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, TaskCancelled
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.receipts import Lease, Recorded
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import line_plan

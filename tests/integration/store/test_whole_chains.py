@@ -17,11 +17,12 @@ from haltpoint.contracts.events import (
     PlanDrafted,
     PlanRequested,
 )
-from haltpoint.contracts.humans import Answer, RequestKind
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Proposal
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, Retry
+from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.store.committing import ChainCommit
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import Batch
@@ -116,7 +117,7 @@ async def test_a_chain_with_an_action_that_rests_is_read_as_it_was_decided(desk:
     desk.tools["note"] = msgspec.structs.replace(desk.tools["note"], retry=Retry())
     chain_id = await desk.submit(literal_task(2))
     await desk.decide_all()
-    busy = Fault(error_type=ErrorType.RATE_LIMIT, message="too many calls", recoverable=True, retry_after=5)
+    busy = ErrorInfo(ErrorType.RATE_LIMIT, "too many calls", recoverable=True, retry_after=5)
     await desk.work_all(Outcome(success=False, next_action=NextAction.ERROR, error=busy, metadata=Metadata(again=True)))
     await desk.run()
     (rest,) = (await desk.chain(chain_id)).resting.values()

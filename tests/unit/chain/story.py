@@ -25,12 +25,13 @@ from haltpoint.contracts.events import (
     ToolCompleted,
 )
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Plan, ProposedCall
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Proposal, StepDecision, ThoughtKind, Usage
-from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind, Usage
 from tests.pictures.states import ARROWS, place
 from tests.support.builders import OK
 

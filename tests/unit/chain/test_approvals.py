@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.approvals import Approval, digest_of
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.approvals import Approval, digest_of
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, SourceKind
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.tools import Confirmation, ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.work.tasks import Style, Task
 from tests.support.builders import call, failed, spec
 from tests.unit.chain.story import Story
 

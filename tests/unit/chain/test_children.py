@@ -19,24 +19,15 @@ from haltpoint.chain.checks.templates import (
 from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartChild
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.tools import (
-    Confirmation,
-    ErrorType,
-    Fault,
-    Metadata,
-    NextAction,
-    Outcome,
-    Target,
-    ToolKind,
-    ToolSpec,
-)
+from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
@@ -351,7 +342,7 @@ def test_a_roots_end_reports_to_nobody() -> None:
 def test_a_childs_fault_is_its_tools_fault(kind: ErrorType) -> None:
     story = calling()
     child = below(story)
-    fault = Fault(error_type=kind, message="nobody", no_effect=True)
+    fault = ErrorInfo(kind, "nobody", no_effect=True)
     child.result(msgspec.structs.replace(failed(), error=fault))
     (said,) = outputs(child.last, Report)
     error = said.outcome.error

@@ -7,10 +7,11 @@ import pytest
 
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.approvals import Approval
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.tasks import Mode, Task
-from haltpoint.contracts.tools import Confirmation, NextAction, Outcome, Target, ToolSpec
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Mode, Task
 from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

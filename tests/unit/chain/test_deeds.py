@@ -10,11 +10,12 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
 from haltpoint.chain.model.state import ActionStatus
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import Usage
-from haltpoint.contracts.tools import DeedWords, ErrorType, Metadata, Outcome, ToolSpec
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import DeedWords, ErrorType, Metadata, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import Usage
 from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec
 from tests.unit.chain.story import Story
 

@@ -10,11 +10,11 @@ from haltpoint.chain.model.world import Policy
 from haltpoint.chain.turns.exits import MOST_QUESTIONS, is_question
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import PlanDrafted
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Step
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import call, failed, plan, spec
 from tests.unit.chain.story import Story
 

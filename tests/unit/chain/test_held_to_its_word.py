@@ -12,12 +12,9 @@ from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.state import ChainError, ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.thoughts import Proposal, Violation
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
     ErrorType,
@@ -26,8 +23,11 @@ from haltpoint.contracts.tools import (
     Option,
     Outcome,
     Target,
-    ToolSpec,
 )
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, Violation
 from tests.support.builders import OK, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

@@ -16,11 +16,11 @@ from haltpoint.chain.words.hint import MOST, claims, past_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, Received
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.intent import ChainIntent, IntentEntry
-from haltpoint.contracts.plans import OnFailure, Step
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import Finding, ThoughtKind, Told, Usage, Violation
-from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall
+from haltpoint.contracts.results import ErrorType, Metadata, NestedCall
+from haltpoint.contracts.work.intent import ChainIntent, IntentEntry
+from haltpoint.contracts.work.plans import OnFailure, Step
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Told, Usage, Violation
 from tests.support.builders import OK, call, failed, plan, spec
 from tests.unit.chain.story import Story
 

@@ -14,23 +14,15 @@ from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
-from haltpoint.contracts.plans import Plan, Step
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.tasks import Budget, Earlier, Mode, Style, Task
-from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
-from haltpoint.contracts.tools import (
-    Confirmation,
-    ErrorType,
-    Metadata,
-    NestedCall,
-    NextAction,
-    Outcome,
-    Target,
-    ToolSpec,
-)
+from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NestedCall, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Budget, Earlier, Mode, Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
 from tests.support.builders import OK, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

@@ -17,7 +17,7 @@ from haltpoint.chain.model.state import (
     next_due,
 )
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.tasks import Budget, Task
+from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

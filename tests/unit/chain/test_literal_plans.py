@@ -10,9 +10,9 @@ from haltpoint.chain.model.state import ChainError, ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.plans import OnFailure, Plan, Step
-from haltpoint.contracts.tasks import Budget, Task
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.work.plans import OnFailure, Plan, Step
+from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, failed, line_plan, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -126,7 +126,9 @@ def test_the_lowest_step_that_is_ready_runs_first() -> None:
 
 def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() -> None:
     told = story(find_and_send())
-    fault = Fault(error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling.")
+    fault = ErrorInfo(
+        error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling."
+    )
 
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
 

@@ -6,9 +6,9 @@ import pytest
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.events import MessageLost
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.losses import loss_of, loss_of_message, owner_of
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected

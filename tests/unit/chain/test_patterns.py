@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.words.patterns import fitting, required_by_words
 from haltpoint.chain.words.patterns_english import PATTERNS
-from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
 
 SERVED = ("write_file", "query_database", "SkillTool_execute", "lookup_contacts", "send_message", "read_file")
 

@@ -8,24 +8,24 @@ import pytest
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.doors import door, in_full
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import OnFailure, Step
-from haltpoint.contracts.tasks import Budget, Task
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
+    ErrorInfo,
     ErrorType,
-    Fault,
     Metadata,
     NextAction,
     Option,
     Outcome,
     Target,
-    ToolSpec,
 )
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import OnFailure, Step
+from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
@@ -236,19 +236,24 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
     assert told.status_of("find").value == "completed"
 
 
-CAUSE = Fault(error_type=ErrorType.UNKNOWN, message="KeyError: 'city'", recoverable=True)
+CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)
 
 
 @pytest.mark.parametrize(
     ("cause", "error"),
     [
         (CAUSE, CAUSE),
-        (None, Fault(error_type=ErrorType.UNKNOWN, message="a person says that find did not happen", recoverable=True)),
+        (
+            None,
+            ErrorInfo(ErrorType.UNKNOWN, "a person says that find did not happen", recoverable=True),
+        ),
     ],
     ids=["raised", "died"],
 )
-def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(cause: Fault | None, error: Fault) -> None:
-    doubt = Fault(error_type=ErrorType.IN_DOUBT, message="find: it was started", cause=cause)
+def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
+    cause: ErrorInfo | None, error: ErrorInfo
+) -> None:
+    doubt = ErrorInfo(ErrorType.IN_DOUBT, "find: it was started", cause=cause)
     told = asked(msgspec.structs.replace(DOUBT, error=doubt))
 
     told.answer(IN_DOUBT, Choice.FAILED)
@@ -265,7 +270,7 @@ def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
     told.submit()
     told.draft(plan(tool_step("find", call("find"))))
     told.propose(call("find"))
-    told.result(msgspec.structs.replace(DOUBT, error=Fault(error_type=ErrorType.IN_DOUBT, message="m", cause=CAUSE)))
+    told.result(msgspec.structs.replace(DOUBT, error=ErrorInfo(ErrorType.IN_DOUBT, "m", cause=CAUSE)))
 
     told.answer(IN_DOUBT, Choice.FAILED)
 
@@ -367,7 +372,9 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome
     [resolved] = told.resolved
     assert resolved.action.outcome is not None
     known = kind is ErrorType.TIMEOUT or None
-    assert resolved.action.outcome.error == Fault(error_type=kind, message=words, recoverable=False, no_effect=known)
+    assert resolved.action.outcome.error == ErrorInfo(
+        error_type=kind, message=words, recoverable=False, no_effect=known
+    )
     assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
 
     told.result()

@@ -5,9 +5,9 @@ import pytest
 from haltpoint.chain.checks.contract import callable_tools, form_of
 from haltpoint.chain.checks.plan_check import plan_faults, task_fault
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Earlier, Mode, Task
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step, StepType
+from haltpoint.contracts.work.tasks import Earlier, Mode, Task
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
 TO = {

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from haltpoint.chain.model.state import ChainStatus, next_due
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.tasks import Budget, Task
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -14,8 +14,8 @@ PAY = spec("pay", read_only=False, reconciles=True, timeout=20.0)
 
 
 def doubt(cause: ErrorType | None = None, **metadata: object) -> Outcome:
-    inner = None if cause is None else Fault(error_type=cause, message="it broke")
-    fault = Fault(error_type=ErrorType.IN_DOUBT, message="may have happened", cause=inner)
+    inner = None if cause is None else ErrorInfo(cause, "it broke")
+    fault = ErrorInfo(ErrorType.IN_DOUBT, "may have happened", cause=inner)
     told = msgspec.convert(metadata, Metadata)
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=told)
 
@@ -23,7 +23,7 @@ def doubt(cause: ErrorType | None = None, **metadata: object) -> Outcome:
 HAPPENED = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(reconciled=True))
 NOT_HAPPENED = msgspec.structs.replace(
     failed(ErrorType.UNKNOWN),
-    error=Fault(error_type=ErrorType.UNKNOWN, message="it did not happen", no_effect=True),
+    error=ErrorInfo(ErrorType.UNKNOWN, "it did not happen", no_effect=True),
     metadata=Metadata(reconciled=True),
 )
 NOBODY_KNOWS = doubt(reconciled=True)

@@ -16,7 +16,7 @@ from haltpoint.chain.model.references import (
     values_at,
 )
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.tools import Metadata, Outcome
+from haltpoint.contracts.results import Metadata, Outcome
 from tests.support.builders import OK, call, failed, spec
 
 

@@ -13,22 +13,13 @@ from haltpoint.chain.model.outputs import Record, Report, StartChild
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import ActionStatus, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import OnFailure, ProposedCall, Step
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.tools import (
-    Confirmation,
-    ErrorType,
-    Metadata,
-    NestedCall,
-    NextAction,
-    Outcome,
-    Target,
-    ToolKind,
-    ToolSpec,
-)
+from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NestedCall, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Mode, Style, Task
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 from tests.unit.chain.test_children import below, tell_parent

@@ -4,10 +4,11 @@ import pytest
 
 from haltpoint.chain.model.state import ChainStatus, next_due
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Siblings
-from haltpoint.contracts.tasks import Budget, Style, Task
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, Retry
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.work.plans import Siblings
+from haltpoint.contracts.work.tasks import Budget, Style, Task
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -16,7 +17,7 @@ READ, SEND = spec("read", retry=RETRY), spec("send", read_only=False, retry=RETR
 
 
 def busy(seconds: float | None = 2.0) -> Outcome:
-    fault = Fault(error_type=ErrorType.RATE_LIMIT, message="too many calls", recoverable=True, retry_after=seconds)
+    fault = ErrorInfo(ErrorType.RATE_LIMIT, "too many calls", recoverable=True, retry_after=seconds)
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True))
 
 
@@ -60,7 +61,7 @@ def test_e2_a_repeat_of_the_report_changes_nothing_while_the_action_rests() -> N
 
 
 def again(kind: ErrorType) -> Outcome:
-    fault = Fault(error_type=kind, message="it broke")
+    fault = ErrorInfo(kind, "it broke")
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True))
 
 

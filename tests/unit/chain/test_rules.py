@@ -9,9 +9,9 @@ from msgspec import structs
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.tools import Confirmation, NextAction, OnTimeout, Outcome, Target
+from haltpoint.contracts.results import Confirmation, NextAction, OnTimeout, Outcome, Target
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Mode, Style, Task
 from tests.support.builders import call, spec
 from tests.unit.chain.story import Story
 

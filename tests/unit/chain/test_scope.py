@@ -11,13 +11,14 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Plan, Step, StepType
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.tasks import Earlier, Mode, Style, Task
-from haltpoint.contracts.thoughts import ThoughtKind, Violation
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, Step, StepType
+from haltpoint.contracts.work.tasks import Earlier, Mode, Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from tests.support.builders import call, plan, spec, specs, tool_step
 from tests.unit.chain.story import Story
 
@@ -28,7 +29,7 @@ TOOLS = specs(LOOKUP, MAIL, TEXT)
 GONE = Outcome(
     success=False,
     next_action=NextAction.ERROR,
-    error=Fault(error_type=ErrorType.PERMISSION, message="the provider says no"),
+    error=ErrorInfo(ErrorType.PERMISSION, "the provider says no"),
 )
 REACH = Step(id="reach", one_of=("send_mail", "send_text"))
 

@@ -9,12 +9,12 @@ from haltpoint.chain.model.outputs import Report
 from haltpoint.chain.model.state import Action, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Siblings, Step
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.tools import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

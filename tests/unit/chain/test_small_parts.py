@@ -7,9 +7,9 @@ from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.state import next_due
 from haltpoint.chain.replay import fold, with_matrix
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import asks, call, plan, spec, specs
 from tests.unit.chain.story import Story
 

@@ -10,13 +10,14 @@ from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.approvals import Approval
-from haltpoint.contracts.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.plans import Step
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Targets, Treatment
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, SourceKind
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.tools import Confirmation, Metadata, NextAction, Outcome, Target, ToolSpec
+from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Mode, Style, Task
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 

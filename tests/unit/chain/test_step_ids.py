@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from haltpoint.chain.checks.plan_check import plan_faults
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.streams.wire import encode
 from tests.support.builders import spec, specs
 

@@ -10,11 +10,11 @@ from haltpoint.chain.model.outputs import Record
 from haltpoint.chain.model.state import ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import OnFailure, Plan, Step, StepType, ValidationMode
-from haltpoint.contracts.tasks import Mode, Style, Task
-from haltpoint.contracts.thoughts import Violation
-from haltpoint.contracts.tools import ErrorType, NextAction, Outcome
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorType, NextAction, Outcome
+from haltpoint.contracts.work.plans import OnFailure, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Violation
 from tests.support.builders import call, failed, plan, spec
 from tests.unit.chain.story import Story
 

@@ -6,15 +6,24 @@ from haltpoint.chain.handlers.thoughts import MOST_FAULTS
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.state import ChainError, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import OnFailure, Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.tasks import Budget, Mode, Task
-from haltpoint.contracts.thoughts import ThoughtKind, Usage, Violation
-from haltpoint.contracts.tools import Clarification, ErrorType, Fault, Metadata, NextAction, Option, Outcome, Target
-from haltpoint.contracts.tools import Confirmation as Sure
+from haltpoint.contracts.results import (
+    Clarification,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+)
+from haltpoint.contracts.results import Confirmation as Sure
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.tasks import Budget, Mode, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
 from tests.support.builders import OK, call, failed, plan, spec
 from tests.unit.chain.story import START, Story
 
@@ -28,7 +37,9 @@ COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 NOT_FOUND = Outcome(
     success=False,
     next_action=NextAction.ERROR,
-    error=Fault(error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling."),
+    error=ErrorInfo(
+        error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling."
+    ),
 )
 WHICH = Outcome(
     success=True,
@@ -544,7 +555,7 @@ def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest
 
 def refused_by_the_tool(*, recoverable: bool) -> Outcome:
     """DENIED in a tool's own result: it bears its worker's mark, no person had a part in it."""
-    fault = Fault(error_type=ErrorType.DENIED, message="read-only today", recoverable=recoverable)
+    fault = ErrorInfo(ErrorType.DENIED, "read-only today", recoverable=recoverable)
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(action_id="c.save.1"))
 
 

@@ -7,11 +7,11 @@ import pytest
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import ProposedCall, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Proposal, StepDecision, Violation
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.plans import ProposedCall, Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision, Violation
 from tests.support.builders import call, failed, plan, spec
 from tests.unit.chain.story import Story
 

@@ -8,11 +8,11 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted
-from haltpoint.contracts.intent import Intent, IntentEntry
-from haltpoint.contracts.plans import Step
 from haltpoint.contracts.policy import Messages, Pattern
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import Usage, Violation
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import Usage, Violation
 from tests.support.builders import call, plan, spec
 from tests.unit.chain.story import Story
 

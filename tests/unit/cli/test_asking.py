@@ -13,7 +13,7 @@ from haltpoint.cli.render.asking import Said, ask, prompt_for, understand
 from haltpoint.cli.render.case import commands as ways
 from haltpoint.client import GatewayError
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.views import AnswerView, EventView, RequestView
 from tests.unit.cli.chains import request

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from haltpoint.cli.commands import eval_show
 from haltpoint.cli.main import app
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.evals.case import Case
 from haltpoint.evals.effects import Ran
 from haltpoint.evals.history import History

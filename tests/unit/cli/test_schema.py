@@ -14,7 +14,7 @@ from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import CATALOGUE, Stream
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered
-from haltpoint.contracts.humans import Answer, RequestKind
+from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.runtime.service.asyncapi import document
 

@@ -6,8 +6,8 @@ import pytest
 
 from haltpoint.cli.render.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.wording import call, visible
-from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, doubted_twice, failed, step, stopped
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.cli.task import budget_of, context_of, deadline_of, task_of
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 
 NOON = datetime.fromisoformat("2030-01-31T12:00").astimezone()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint import Ctx, ToolError
-from haltpoint.contracts.tools import ErrorType, NextAction
+from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint.examples.contacts.book import Book
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import Deps, busy_file, lifespan, lookup_contacts, send_message

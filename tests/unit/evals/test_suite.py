@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.contracts.humans import Choice
-from haltpoint.evals import kinds
+from haltpoint.contracts.people.humans import Choice
 from haltpoint.evals.case import READS
 from haltpoint.evals.player import Player
 from haltpoint.evals.requests import REQUESTS
+from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, reading, well
 from haltpoint.evals.world import PAGES, PEOPLE, find
 from haltpoint.testing.script import Conversation

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from haltpoint.chain.model.state import Action, Chain, ChainStatus
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint_executor.cache import ChainCache
 

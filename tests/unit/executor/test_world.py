@@ -3,10 +3,10 @@
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import ThoughtKind
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_executor.world import CurrentWorld, takes_all_tools, tools_named
 from tests.support.builders import literal_task, spec, specs
 

@@ -7,9 +7,9 @@ import pytest
 
 from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
-from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import ChainRecord, view_of

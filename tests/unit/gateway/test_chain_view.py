@@ -7,11 +7,11 @@ import pytest
 from haltpoint.chain.model.state import ChainError, Rest, StepRun, StepStatus
 from haltpoint.cli.render.story import Mark, tell
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Option, Outcome
+from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Option, Outcome
 from haltpoint.contracts.views import RestingView
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import ChainRecord, view_of
@@ -75,7 +75,7 @@ def test_f3_what_was_asked_for_once_more_is_shown_with_the_answer() -> None:
 
 def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     """While a question is open it is not sent, however long ago its moment was."""
-    refused = Fault(error_type=ErrorType.RATE_LIMIT, message="too many callers", retry_after=2)
+    refused = ErrorInfo(ErrorType.RATE_LIMIT, "too many callers", retry_after=2)
     outcome = Outcome(success=False, next_action=NextAction.ERROR, error=refused)
     runs = (StepRun(StepStatus.IN_PROGRESS, actions=1, pending=(1,)), StepRun(), StepRun())
     resting: dict[str, Any] = {

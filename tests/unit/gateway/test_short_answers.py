@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.humans import Answer, Choice, RequestKind, RequestStatus, answer_fault
-from haltpoint.contracts.tools import Option
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus, answer_fault
+from haltpoint.contracts.results import Option
 from haltpoint.contracts.views import RequestView
 from haltpoint_gateway.short_answers import short_answer
 

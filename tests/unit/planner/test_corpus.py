@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from haltpoint.contracts.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.thoughts import Proposal, StepDecision
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.plans import OnFailure, Plan, StepType
+from haltpoint.contracts.work.plans import OnFailure, Plan, StepType
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 

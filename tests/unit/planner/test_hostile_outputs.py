@@ -10,9 +10,9 @@ import pytest
 
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import Proposal, ThoughtKind, Violation
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal
 from haltpoint_planner.parsing.replies import read_reply

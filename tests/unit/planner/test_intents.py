@@ -5,9 +5,9 @@ import json
 import pytest
 
 from haltpoint.contracts.events import IntentDrafted, IntentRequested, PlanDrafted, PlanRequested, ThoughtRequest
-from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting import prompts

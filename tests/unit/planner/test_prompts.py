@@ -10,10 +10,11 @@ import pytest
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Earlier, Style, Task
-from haltpoint.contracts.thoughts import Correction, ThoughtKind, Violation
-from haltpoint.contracts.tools import NextAction, Outcome, ToolSpec
+from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Earlier, Style, Task
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.testing.script import Conversation
 from haltpoint_planner.prompting import prompts, tool_forms
 from haltpoint_planner.prompting.context import Context, Receipt

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.thoughts import Proposal
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, MAX_CONTENT, draft_proposal, said
 from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply

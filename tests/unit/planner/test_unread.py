@@ -5,8 +5,8 @@ import pytest
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.thoughts import reply_to

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Finding, ThoughtKind, Told
-from haltpoint.contracts.tools import ErrorType, ToolSpec
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Told
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting import prompts, verifying

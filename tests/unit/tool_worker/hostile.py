@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 from pydantic import BaseModel, model_serializer
 
-from haltpoint.contracts.tools import (
+from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
+    ErrorInfo,
     ErrorType,
-    Fault,
     NextAction,
     Option,
     Target,
@@ -168,7 +168,7 @@ VALID: dict[type[Struct], Struct] = {
     ToolResult: ToolResult(success=True, next_action=NextAction.CONTINUE),
     Option: Option(id="a", title="A"),
     Clarification: Clarification(type="t", question="q", options=(Option(id="a", title="A"),)),
-    Fault: Fault(error_type=ErrorType.SERVER, message="x"),
+    ErrorInfo: ErrorInfo(ErrorType.SERVER, "x"),
     Confirmation: Confirmation(action="a", target=Target(), message="m"),
 }
 
@@ -237,7 +237,7 @@ INCOHERENT: dict[str, Callable[[], Any]] = {
     "error that is none": lambda: unchecked(
         success=False,
         next_action=NextAction.ERROR,
-        error=construct(Fault, error_type="X", message=object()),
+        error=construct(ErrorInfo, error_type="X", message=object()),
         confirmation=None,
         clarification=None,
         warnings=(),

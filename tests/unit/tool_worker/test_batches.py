@@ -18,12 +18,12 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker import handlers as handlers_module
-from haltpoint_tool_worker import runner as runner_module
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.runner import Runner
-from haltpoint_tool_worker.slots import Slots
+from haltpoint_tool_worker.running import runner as runner_module
+from haltpoint_tool_worker.running.runner import Runner
+from haltpoint_tool_worker.running.slots import Slots
 from tests.support import wait_until
 
 STREAM = "hp:{0}:tools:default"

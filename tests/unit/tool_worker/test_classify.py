@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tools import Clarification, Fault, NextAction, ToolResult
+from haltpoint.contracts.results import Clarification, ErrorInfo, NextAction, ToolResult
 from haltpoint.tools import MalformedResultError, ToolError
-from haltpoint_tool_worker.classify import classify
-from haltpoint_tool_worker.failures import Cause
-from haltpoint_tool_worker.redaction import clean
+from haltpoint_tool_worker.results.classify import classify
+from haltpoint_tool_worker.results.failures import Cause
+from haltpoint_tool_worker.results.redaction import clean
 
 
 def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:
@@ -97,7 +97,7 @@ def test_what_the_author_says_of_an_error_is_kept() -> None:
     failure = classify(
         ToolError.validation("no such day", suggestion="Use 1 to 31.", invalid_fields=["day"], no_effect=True)
     )
-    assert door(Fault).dump_python(failure.fault, exclude_none=True) == {
+    assert door(ErrorInfo).dump_python(failure.fault, exclude_none=True) == {
         "error_type": "VALIDATION",
         "message": "no such day",
         "recoverable": True,

@@ -4,7 +4,7 @@ from typing import Any
 
 from haltpoint import hook
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tools import DeedWords, NestedCall, ToolResult
+from haltpoint.contracts.results import DeedWords, NestedCall, ToolResult
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_tool_worker.nested import MOST_CALLS, told_in_short
 from tests.unit.tool_worker import test_hooks, test_nested

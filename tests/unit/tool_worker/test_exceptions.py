@@ -16,19 +16,19 @@ from pydantic import BaseModel, TypeAdapter
 
 from haltpoint import Ctx
 from haltpoint.contracts.events import ToolRequested
-from haltpoint.contracts.tools import ErrorType, Fault, Option, Target
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Option, Target
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
-from haltpoint_tool_worker.failures import TABLE, Cause, Effects, Verdict
-from haltpoint_tool_worker.job import Job
-from haltpoint_tool_worker.no_effect import exceptions_named, exceptions_of
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.results.failures import TABLE, Cause, Effects, Verdict
+from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Runner
 from tests.unit.tool_worker import hostile
 from tests.unit.tool_worker.test_classify import http_error
 from tests.unit.tool_worker.test_hooks import Paper
@@ -133,12 +133,12 @@ async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **
     return finished
 
 
-def fault_of(finished: Finished) -> Fault:
+def fault_of(finished: Finished) -> ErrorInfo:
     assert finished.outcome.error is not None
     return finished.outcome.error
 
 
-def assert_told(fault: Fault, verdict: Verdict) -> None:
+def assert_told(fault: ErrorInfo, verdict: Verdict) -> None:
     assert (fault.error_type is ErrorType.IN_DOUBT) == (verdict is Verdict.IN_DOUBT)
     assert ("had started and may have taken effect" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
     if verdict is Verdict.TEXT:

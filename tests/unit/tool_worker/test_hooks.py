@@ -19,21 +19,21 @@ from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action
-from haltpoint.contracts.approval_rules import ApprovalRule
-from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.people.approval_rules import ApprovalRule
+from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tools import ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.results import ErrorType, NextAction, Outcome, Target
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
-from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Runner
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
 
 OK = NextAction.CONTINUE

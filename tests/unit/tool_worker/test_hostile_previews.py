@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import MAX_RESULT
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolResult
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome, ToolResult
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import ToolError, register
-from haltpoint_tool_worker import preview as previews
+from haltpoint_tool_worker.admission import preview as previews
 from tests.unit.tool_worker import hostile
 from tests.unit.tool_worker.test_exceptions import run_call
 
@@ -26,7 +26,7 @@ DONE: list[Any] = []
 NOT_FOUND = ToolResult[Any](
     success=False,
     next_action=NextAction.ERROR,
-    error=Fault(error_type=ErrorType.NOT_FOUND, message="there is no page"),
+    error=ErrorInfo(ErrorType.NOT_FOUND, "there is no page"),
 )
 GATE = threading.Event()
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from haltpoint.tools import register
-from haltpoint_tool_worker.runner import Run, Stopped, _Limits
+from haltpoint_tool_worker.running.runner import Run, Stopped, _Limits
 from tests.support import PATIENCE
 
 TOOL = register(lambda: None, name="nothing")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_tool_worker.links import reasons_for_links
+from haltpoint_tool_worker.running.links import reasons_for_links
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,20 @@ from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, ho
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.approval_rules import ApprovalRule
-from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.people.approval_rules import ApprovalRule
+from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tools import ErrorType, Metadata, NestedCall, NextAction, Outcome
+from haltpoint.contracts.results import ErrorType, Metadata, NestedCall, NextAction, Outcome
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Tool, tool_of
-from haltpoint_tool_worker.job import Job
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.runner import Runner
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.skills.folders import skills_in
 from tests.unit.tool_worker.test_hooks import Paper, declared, post, pre
 

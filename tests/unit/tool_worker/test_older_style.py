@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx
-from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tools import Fault, NextAction, Outcome, ToolResult
+from haltpoint.contracts.people.approvals import Approval, digest_of
+from haltpoint.contracts.results import ErrorInfo, NextAction, Outcome, ToolResult
 from haltpoint.tools import DeclarationError, Tool, register
-from haltpoint_tool_worker.failures import Cause
-from haltpoint_tool_worker.results import Reading, read_result
+from haltpoint_tool_worker.results.failures import Cause
+from haltpoint_tool_worker.results.outcomes import Reading, read_result
 from tests.unit.tool_worker.test_exceptions import run_call
 
 SURE = {"requiresConfirmation": True, "action": "delete", "target": {"id": "hero-456"}, "message": "Delete it?"}
@@ -32,7 +32,7 @@ UNTYPED = [giving(Any), giving(dict[str, Any]), giving(None)]
 
 def error_of(reading: Reading) -> dict[str, Any]:
     assert reading.outcome.error is not None, reading
-    said: dict[str, Any] = door(Fault).dump_python(reading.outcome.error, mode="json", exclude_none=True)
+    said: dict[str, Any] = door(ErrorInfo).dump_python(reading.outcome.error, mode="json", exclude_none=True)
     return said
 
 
@@ -125,7 +125,7 @@ def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recovera
 @pytest.mark.parametrize(("said", "cause"), [({}, Cause.BROKEN), ({"no_effect": True}, Cause.NO_EFFECT)])
 def test_b7_a_time_out_may_have_happened_unless_the_result_says_otherwise(said: dict[str, Any], cause: Cause) -> None:
     older = read_result(UNTYPED[0], {"success": False, "error": "no answer", "error_type": "TIMEOUT", **said})
-    fault = door(Fault).validate_python({"error_type": "TIMEOUT", "message": "no answer", **said})
+    fault = door(ErrorInfo).validate_python({"error_type": "TIMEOUT", "message": "no answer", **said})
     newer = read_result(UNTYPED[0], ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
     for reading in (older, newer):
         assert reading.failure is not None

@@ -8,10 +8,10 @@ import pytest
 
 from haltpoint import hook
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.humans import Choice, RequestKind
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.tasks import Style, Task
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.tools import tool_of
 from tests.unit.chain.story import Story
 from tests.unit.tool_worker.test_hooks import SENT, nag, pay, pre, run_call, send_message

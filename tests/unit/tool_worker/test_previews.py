@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from haltpoint import Ctx, ToolError, ToolResult, register
-from haltpoint.contracts.approvals import Approval, digest_of, digest_of_preview
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.people.approvals import Approval, digest_of, digest_of_preview
+from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
 from tests.support.builders import failed
 from tests.unit.tool_worker.test_exceptions import run_call

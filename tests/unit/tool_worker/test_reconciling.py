@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint import NOT_HAPPENED, UNKNOWN, Happened, register
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
 from tests.unit.tool_worker.test_exceptions import run_call
 

@@ -18,12 +18,12 @@ from pydantic import BaseModel, Field
 from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.tools import Outcome, ToolResult
+from haltpoint.contracts.results import Outcome, ToolResult
 from haltpoint.runtime.streams import wire
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import Ctx, Option, Target, Tool, register
-from haltpoint_tool_worker.json_safe import tame
-from haltpoint_tool_worker.results import Reading, read_result
+from haltpoint_tool_worker.results.json_safe import tame
+from haltpoint_tool_worker.results.outcomes import Reading, read_result
 from tests.unit.tool_worker import hostile
 
 

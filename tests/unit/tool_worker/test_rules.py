@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haltpoint import hook
-from haltpoint.contracts.approval_rules import ApprovalRule
+from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import NextAction, OnTimeout, ToolSpec
+from haltpoint.contracts.results import NextAction, OnTimeout
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint_tool_worker.admission.rules import rule_for
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.rules import rule_for
 from haltpoint_tool_worker.skills.folders import skills_in
 from tests.unit.tool_worker.test_hooks import TO_ANN, pre, run_call
 

@@ -9,9 +9,9 @@ import pytest
 
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import MalformedResultError, Tool, register
-from haltpoint_tool_worker.classify import classify
-from haltpoint_tool_worker.results import read_failure
-from haltpoint_tool_worker.runner import Raised, Returned, Run, Runner, Stopped
+from haltpoint_tool_worker.results.classify import classify
+from haltpoint_tool_worker.results.outcomes import read_failure
+from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Runner, Stopped
 from tests.unit.tool_worker import hostile
 
 

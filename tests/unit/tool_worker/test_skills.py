@@ -8,11 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 import haltpoint.examples.contacts
-from haltpoint.contracts.tools import NextAction, ToolKind, ToolResult
+from haltpoint.contracts.results import NextAction, ToolResult
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.registry import load
-from haltpoint_tool_worker.results import read_result
+from haltpoint_tool_worker.results.outcomes import read_result
 from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
 

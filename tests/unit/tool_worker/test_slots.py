@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint_tool_worker.slots import Slots
+from haltpoint_tool_worker.running.slots import Slots
 
 
 def test_fewer_slots_than_streams_are_refused() -> None:

@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.tools import Fault
+from haltpoint.contracts.results import ErrorInfo
 from haltpoint.tools import Ctx, ErrorType, MalformedResultError, Option, Target, ToolError
 
 
@@ -57,7 +57,7 @@ def test_errors_know_their_type_and_whether_to_try_again() -> None:
     }
     assert [name for name, again in recoverable.items() if not again] == ["permission", "blocked"]
     error = ToolError.rate_limit("slow down", retry_after=3, suggestion="Wait.", recoverable=False)
-    assert door(Fault).dump_python(error.fault, exclude_defaults=True) == {
+    assert door(ErrorInfo).dump_python(error.fault, exclude_defaults=True) == {
         "error_type": ErrorType.RATE_LIMIT,
         "message": "slow down",
         "recoverable": False,

@@ -28,8 +28,8 @@ from typing_extensions import TypeAliasType, TypedDict
 from haltpoint.chain.checks.provenance import without_origin
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.tools import Confirmation
+from haltpoint.contracts.results import Confirmation
+from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, tool, tool_of
 from haltpoint.tools.declaration import Tool
 from tests.support.builders import OK

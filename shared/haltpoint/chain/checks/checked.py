@@ -24,8 +24,9 @@ from haltpoint.chain.model.typed import Nodes, exact, walked
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Mode
 
 MOST: Final = 1000
 """Values of a call whose sources are looked for; targets before others."""

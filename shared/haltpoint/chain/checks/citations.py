@@ -12,10 +12,10 @@ from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_id
-from haltpoint.contracts.phrases import phrases
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Violation
+from haltpoint.contracts.people.phrases import phrases
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 MOST_MARKS: Final = 100  # of one text; what is behind them stays as it is
 

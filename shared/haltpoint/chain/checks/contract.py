@@ -9,10 +9,10 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.references import references, write_json
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.contracts.base import MAX_ARGUMENTS
-from haltpoint.contracts.plans import ProposedCall, Step
-from haltpoint.contracts.tasks import Mode, Task
-from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import CONFIRMED, ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall, Step
+from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 Tools = Mapping[str, ToolSpec]
 

@@ -16,8 +16,9 @@ from haltpoint.chain.checks.places import FORMATS, is_named
 from haltpoint.chain.model.plain_text import UNSEEN, words_of
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.typed import said
+from haltpoint.contracts.results import DeedWords
 from haltpoint.contracts.secrets import STARS, without_secrets
-from haltpoint.contracts.tools import DeedWords, ToolSpec
+from haltpoint.contracts.tools import ToolSpec
 
 MOST_SHOWN: Final = 80  # characters of one value
 MOST_NAMED: Final = 5  # arguments that are named where the author gave no words

@@ -16,10 +16,10 @@ from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.model.plain_text import plain
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
-from haltpoint.contracts.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does
-from haltpoint.contracts.thoughts import Correction, Violation
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 MOST_QUOTED: Final = 200
 """Characters of words that a correction or a reason quotes."""

@@ -20,13 +20,13 @@ from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting
 from haltpoint.contracts.answers import NotDone, WhyNot
-from haltpoint.contracts.intent import Intent, IntentEntry, IntentOrigin
-from haltpoint.contracts.plans import Plan
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Proposal, Violation
-from haltpoint.contracts.tools import ErrorType
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
 
 _OR: Final = " or "
 

@@ -11,9 +11,9 @@ from haltpoint.chain.checks.contract import Tools, listed, open_to_models, unkno
 from haltpoint.chain.model.references import Reference, references
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
-from haltpoint.contracts.plans import Plan, Step, StepType
-from haltpoint.contracts.tasks import Task
 from haltpoint.contracts.tools import CONFIRMED
+from haltpoint.contracts.work.plans import Plan, Step, StepType
+from haltpoint.contracts.work.tasks import Task
 
 _ANY_TASK = Task()
 

@@ -13,9 +13,10 @@ from haltpoint.chain.checks.places import is_default
 from haltpoint.chain.model.canonical import form_of
 from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk
 from haltpoint.chain.model.state import Action
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, ToolSpec
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 GOAL = "goal"
 """The origin that is the user's words."""

@@ -19,7 +19,7 @@ from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.work.tasks import Mode
 
 SHOWN: Final = 20
 """Values of one call that a question names one by one."""

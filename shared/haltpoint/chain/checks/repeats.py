@@ -22,9 +22,10 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Violation
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, ToolSpec
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 _DENIED, _FAILED, _IN_DOUBT, _DONE = "denied", "failed", "in_doubt", "done"
 """How an entry ends: see `ledger_entry`."""
@@ -32,9 +33,7 @@ _DENIED, _FAILED, _IN_DOUBT, _DONE = "denied", "failed", "in_doubt", "done"
 MOST_KEPT: Final = 500
 """Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
 
-_RUNS_ON: Final = Outcome(
-    success=False, next_action=NextAction.ERROR, error=Fault(error_type=ErrorType.IN_DOUBT, message="")
-)
+_RUNS_ON: Final = Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.IN_DOUBT, ""))
 
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""

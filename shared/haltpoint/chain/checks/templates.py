@@ -34,8 +34,8 @@ from haltpoint.chain.model.references import (
     values_at,
 )
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.plans import Plan, ProposedCall
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, ProposedCall
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3

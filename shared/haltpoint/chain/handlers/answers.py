@@ -22,15 +22,24 @@ from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
-from haltpoint.contracts.approvals import Approval, digest_of
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Answer, Choice, RequestKind, answer_fault
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.people.approvals import Approval, digest_of
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, answer_fault
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.tools import Confirmation, ErrorType, Fault, Metadata, NextAction, Option, Outcome, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+)
+from haltpoint.contracts.work.plans import Plan
 
 UNDER_WAY: Final = 60_000
 """How long (ms) after its deadline a question without a word that it expired waits for an answer taken in time."""
@@ -82,18 +91,18 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return _resolve_success(work, action, given, by)
         case Choice.NONE:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"
-            fault = Fault(error_type=ErrorType.NOT_FOUND, message=text, recoverable=True)
+            fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
             return _resolve_error(work, action, fault, said)
         case Choice.REJECT:
             text = f"A person was asked and did not allow it: {said or 'no'}"
-            fault = Fault(error_type=ErrorType.DENIED, message=text, recoverable=False)
+            fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
             return _resolve_error(work, action, fault, said)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
             in_doubt = None if action.outcome is None else action.outcome.error
             words = f"a person says that {action.tool} did not happen"
-            unknown = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=True)
+            unknown = ErrorInfo(ErrorType.UNKNOWN, words, recoverable=True)
             fault = structs.replace((in_doubt and in_doubt.cause) or unknown, no_effect=True)
             return _resolve_error(work, action, fault, by=by)
         case Choice.NOT_HAPPENED:
@@ -123,7 +132,7 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     if edited is not None and edited != read_json(would_run):
         if spec is not None and (faults := argument_faults(spec, edited)):
             text = f"{action.tool}: the edited arguments do not fit: {'; '.join(faults)}"
-            return _resolve_error(work, action, Fault(error_type=ErrorType.VALIDATION, message=text, recoverable=False))
+            return _resolve_error(work, action, ErrorInfo(ErrorType.VALIDATION, text, recoverable=False))
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
         approval = structs.replace(approval, digest=digest, proposed=action.arguments)
         would_run = write_json(edited)
@@ -144,7 +153,7 @@ def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
     faults = () if option.value is None or spec is None else result_faults(spec, value)
     if faults or not isinstance(value, dict):
         text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
-        return _resolve_error(work, action, Fault(error_type=ErrorType.SERVER, message=text, recoverable=False))
+        return _resolve_error(work, action, ErrorInfo(ErrorType.SERVER, text, recoverable=False))
     return _resolve_success(work, action, {**value, "selected": in_full(option)}, by)
 
 
@@ -177,7 +186,7 @@ def _given(
     return resolve(work, action, outcome, data)
 
 
-def _resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Next | None:
+def _resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Next | None:
     return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 

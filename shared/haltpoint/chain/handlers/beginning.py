@@ -12,8 +12,8 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.thinking import think_intent, think_plan
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Mode, Style
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Mode, Style
 
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""

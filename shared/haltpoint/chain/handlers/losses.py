@@ -11,7 +11,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.receipts import record, resolve
 from haltpoint.contracts.base import child_report_id, request_id
 from haltpoint.contracts.events import MessageLost
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 
 
 def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
@@ -23,7 +23,9 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
         return None
     if action is None or not work.run[action.step].status.done:
         return failed(Code.MESSAGE_LOST, words)
-    fault = Fault(error_type=ErrorType.UNKNOWN, message=words, recoverable=False)  # it ran beside what ended its step
+    fault = ErrorInfo(
+        error_type=ErrorType.UNKNOWN, message=words, recoverable=False
+    )  # it ran beside what ended its step
     lost = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
     record(work, lost, succeeded=False)
     return None

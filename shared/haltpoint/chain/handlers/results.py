@@ -24,10 +24,11 @@ from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import Plan, ProposedCall
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome, ToolSpec
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.tasks import Mode
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
@@ -92,7 +93,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
         refused = child_for(work, action, spec, plan, arguments, admitted=True)
     if isinstance(refused, StartChild):
         return refused
-    fault = Fault(error_type=ErrorType.VALIDATION, message=refused[1], recoverable=False)
+    fault = ErrorInfo(ErrorType.VALIDATION, refused[1], recoverable=False)
     failed = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
     record(work, failed, succeeded=False)
     return step_failed(action.step, *refused)

@@ -20,11 +20,11 @@ from haltpoint.chain.turns.exits import ask_while_planning
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_intent, think_plan
 from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
-from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import count
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Violation
+from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""

@@ -6,7 +6,7 @@ from typing import Self
 from msgspec import Struct, field
 
 from haltpoint.chain.model.references import references
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.work.plans import Plan
 
 
 class Graph(Struct, frozen=True, gc=False):

@@ -10,10 +10,10 @@ import msgspec
 from haltpoint.chain.model.plain_text import plain
 from haltpoint.chain.model.state import Chain, PlanOrigin
 from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.plans import Step, StepType
 from haltpoint.contracts.policy import Treatment, Treatments
-from haltpoint.contracts.tasks import Mode, Task
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Step, StepType
+from haltpoint.contracts.work.tasks import Mode, Task
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:

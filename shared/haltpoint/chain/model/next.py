@@ -9,7 +9,7 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Dispatch, StartChild, Think
 from haltpoint.chain.model.state import ChainError, Failure
 from haltpoint.contracts.base import value
-from haltpoint.contracts.tools import Fault
+from haltpoint.contracts.results import ErrorInfo
 
 
 class StepEnd(Struct, frozen=True, gc=False):
@@ -45,7 +45,7 @@ Next = Ask | Think | Dispatch | StartChild | StepEnd | Completed | Failed | Canc
 
 
 def step_failed(
-    index: int, code: Code | str, message: str, answer: str | None = None, fault: Fault | None = None
+    index: int, code: Code | str, message: str, answer: str | None = None, fault: ErrorInfo | None = None
 ) -> StepEnd:
     """A step cannot keep its promise; `answer` is what the user reads beside the error, `fault` a tool's own (C11)."""
     return StepEnd(index, Failure(ChainError(str(code), message), answer, fault))

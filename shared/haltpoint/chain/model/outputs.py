@@ -5,13 +5,14 @@ from dataclasses import field
 from msgspec import Struct
 
 from haltpoint.chain.model.state import Action, Chain, OpenRequest
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
+from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Strike, ThoughtKind
-from haltpoint.contracts.tools import Outcome, ToolSpec
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
 
 
 class Dispatch(Struct, frozen=True, gc=False):

@@ -12,15 +12,15 @@ from msgspec import Struct, field, structs
 
 from haltpoint.chain.model.graph import Graph
 from haltpoint.contracts.answers import NotDone
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import value
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.intent import ChainIntent
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Proposal, Strike
-from haltpoint.contracts.tools import Fault, Option, Outcome
+from haltpoint.contracts.results import ErrorInfo, Option, Outcome
+from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
 
 class ChainStatus(StrEnum):
@@ -189,7 +189,7 @@ class Failure:
 
     error: ChainError
     answer: str | None = None
-    fault: Fault | None = None
+    fault: ErrorInfo | None = None
 
 
 class Chain(Struct, gc=False):

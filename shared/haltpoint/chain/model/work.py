@@ -12,9 +12,9 @@ from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus
 from haltpoint.chain.model.world import World
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Proposal, Usage
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Proposal, Usage
 
 _values: Final = attrgetter(*Chain.__struct_fields__)
 

@@ -9,8 +9,8 @@ from haltpoint.chain.model.state import WAITING, Action, ActionStatus, OpenReque
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.tools import Option
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import Option
 
 
 def next_request(work: Work) -> str:

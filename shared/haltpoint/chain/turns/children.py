@@ -23,9 +23,10 @@ from haltpoint.chain.model.references import references
 from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_BODY, action_of, child_id, levels_of
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, Outcome, ToolSpec
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
 
 MAX_GOAL: Final = 1000
 """Characters of what a child's task says of itself: the skill and its description."""
@@ -53,7 +54,7 @@ def child_for(
     return StartChild(started, Task(goal=goal, plan=steps, **passed_on), work.deadline, **said)
 
 
-def advice_on(fault: Fault) -> str | None:
+def advice_on(fault: ErrorInfo) -> str | None:
     """What the model alone reads about a call that a person denied or stopped (E4)."""
     return "Do not retry this call." if fault.error_type is ErrorType.DENIED else None
 
@@ -66,7 +67,7 @@ def cancel_children(work: Work, index: int, reason: str) -> None:
             work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {reason}"))
 
 
-def report(work: Work, fault: Fault | None = None) -> None:
+def report(work: Work, fault: ErrorInfo | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the

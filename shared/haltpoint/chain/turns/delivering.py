@@ -9,8 +9,8 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.thinking import overspent, think_answer, think_verify
 from haltpoint.chain.words.hint import MOST, claims
 from haltpoint.contracts.events import AnswerDrafted
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Finding, Told, Violation
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Finding, Told, Violation
 
 
 def deliver(work: Work, words: str, thought: str) -> Next:

@@ -27,10 +27,10 @@ from haltpoint.chain.turns.held import drop_held
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.phrases import count
+from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
-from haltpoint.contracts.tasks import Mode
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Mode
 
 MOST_SOURCES: Final = 100
 """Sources that an order and its receipt keep."""

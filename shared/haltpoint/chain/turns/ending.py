@@ -16,14 +16,14 @@ from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.children import cancel_children, report
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Siblings
-from haltpoint.contracts.tools import ErrorType, Fault
+from haltpoint.contracts.results import ErrorInfo, ErrorType
+from haltpoint.contracts.work.plans import Siblings
 
 WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
 
 
-def failed_by_tool(index: int, code: Code, tool: str, fault: Fault) -> StepEnd:
+def failed_by_tool(index: int, code: Code, tool: str, fault: ErrorInfo) -> StepEnd:
     """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
     words = fault.message
     if fault.suggestion is not None:
@@ -132,7 +132,7 @@ def fail(work: Work, end: Failed) -> None:
     unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer, work.unproven = error, failure.answer, unproven
-    report(work, failure.fault or Fault(error_type=ErrorType.SERVER, message=error.message[:WHY], recoverable=False))
+    report(work, failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False))
 
 
 def _fail_later(work: Work, failure: Failure) -> None:
@@ -151,7 +151,7 @@ def cancel(work: Work, end: Cancelled) -> None:
     _stop(work, "the chain was cancelled", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, Fault(error_type=ErrorType.DENIED, message=words))
+    report(work, ErrorInfo(ErrorType.DENIED, words))
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:

@@ -11,9 +11,9 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.thoughts import Proposal
-from haltpoint.contracts.tools import Fault
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import ErrorInfo
+from haltpoint.contracts.work.thoughts import Proposal
 
 MOST_QUESTIONS: Final = 3
 """Questions in words that one step, or the planning of a chain, may ask."""
@@ -62,7 +62,7 @@ def _is_known(words: str, asked: Sequence[str]) -> bool:
     return any(human_tool.asked_in({"question": one}) == wanted for one in asked)
 
 
-def last_error(work: Work, index: int) -> tuple[str, Fault] | None:
+def last_error(work: Work, index: int) -> tuple[str, ErrorInfo] | None:
     """Of the last result of each tool of a step the newest that is an error, and whose it is."""
     seen = set[str]()
     for number in range(work.run[index].actions, 0, -1):

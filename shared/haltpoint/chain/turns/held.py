@@ -8,8 +8,8 @@ from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import ProposedCall
-from haltpoint.contracts.thoughts import Proposal
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Proposal
 
 ARGUMENTS_WIDTH: Final = 2000
 """Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""

@@ -43,10 +43,10 @@ from haltpoint.chain.turns.strikes import (
 )
 from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.plans import ProposedCall, StepType
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Proposal, StepDecision, Violation
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall, StepType
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Proposal, StepDecision, Violation
 
 _LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
 """Faults of a call that runs in advisory mode all the same, and counts."""

@@ -18,10 +18,10 @@ from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.held import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import StepType
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.tools import ErrorType, Fault, Metadata, NextAction, OnTimeout, Outcome
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
+from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.work.tasks import Mode
 
 
 def record(work: Work, action: Action, *, succeeded: bool) -> None:
@@ -101,7 +101,7 @@ def is_optional(work: Work, action: Action) -> bool:
     return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
 
 
-def fail_action(work: Work, action: Action, fault: Fault) -> StepEnd | None:
+def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
     record(work, action, succeeded=False)
@@ -120,7 +120,7 @@ def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
     return resolved
 
 
-def resolve_error(work: Work, action: Action, fault: Fault, said: str = "", by: str = "") -> Action:
+def resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Action:
     """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
     metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
     advice, error = advice_on(fault), NextAction.ERROR
@@ -145,11 +145,11 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
         action = work.actions[request.action_id]
         asked = action.outcome and action.outcome.confirmation
         if asked and asked.on_timeout is OnTimeout.DENY:
-            no = Fault(error_type=ErrorType.DENIED, message=f"{words}, which means no", recoverable=False)
+            no = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
             return fail_action(work, resolve_error(work, action, no), no)
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         known = None if kind is ErrorType.IN_DOUBT else True
-        fault = Fault(error_type=kind, message=words, recoverable=False, no_effect=known)
+        fault = ErrorInfo(kind, words, recoverable=False, no_effect=known)
         record(work, resolve_error(work, action, fault), succeeded=False)
         if is_optional(work, action):
             return end_of_calls(work, index)

@@ -5,13 +5,14 @@ from zlib import crc32
 
 from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.tools import ErrorType, Fault, Outcome, ToolSpec
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
+from haltpoint.contracts.tools import ToolSpec
 
 _MOST_ASKED: Final = 6
 """How often an action rests because of a doubt, each second time to run again, until a person is asked."""
 
 
-def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: Fault) -> Rest | None:
+def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: ErrorInfo) -> Rest | None:
     """The rest of an action; None: its error counts, or a person is asked about the doubt."""
     spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
     attempts = 1 if before is None else before.attempts + 1
@@ -27,7 +28,7 @@ def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: Fau
     return None if until is None else Rest(until, outcome, body, attempts, reconcile=asks)
 
 
-def _may_be_asked(work: Work, spec: ToolSpec, fault: Fault) -> int | None:
+def _may_be_asked(work: Work, spec: ToolSpec, fault: ErrorInfo) -> int | None:
     """When a tool says whether its call happened (E5), in ms: at once after its code has raised; after its worker died,
     when no run can act any more. None after a call that took too long, which may still run, and past the deadline.
     """
@@ -38,7 +39,7 @@ def _may_be_asked(work: Work, spec: ToolSpec, fault: Fault) -> int | None:
 
 
 def _may_run_again(
-    work: Work, action: Action, spec: ToolSpec, outcome: Outcome, fault: Fault, attempts: int
+    work: Work, action: Action, spec: ToolSpec, outcome: Outcome, fault: ErrorInfo, attempts: int
 ) -> int | None:
     """When a call runs again whose error allows it and whose tool has another attempt (E2), in ms; never past the
     deadline.

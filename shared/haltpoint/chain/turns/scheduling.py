@@ -25,9 +25,9 @@ from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import ValidationMode
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import ThoughtKind
+from haltpoint.contracts.work.plans import ValidationMode
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import ThoughtKind
 
 
 def advance(work: Work, wanted: Next | None) -> None:

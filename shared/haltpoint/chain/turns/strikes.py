@@ -11,10 +11,10 @@ from haltpoint.chain.model.outputs import Ask
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import next_request, question
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestKind
-from haltpoint.contracts.plans import StepType
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Correction, Proposal, Strike, Violation
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Violation
 
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""

@@ -23,10 +23,10 @@ from haltpoint.chain.turns.strikes import (
     violate,
 )
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.phrases import count, phrases
-from haltpoint.contracts.plans import StepType
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import BROKEN, Correction, ThoughtKind, Violation
+from haltpoint.contracts.people.phrases import count, phrases
+from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import BROKEN, Correction, ThoughtKind, Violation
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""

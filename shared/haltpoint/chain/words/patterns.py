@@ -19,9 +19,9 @@ from typing import Final
 
 from haltpoint.chain.model.plain_text import plain, words_of
 from haltpoint.chain.words.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, DEEDS, NO_NEGATION, NO_REQUEST
-from haltpoint.contracts.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.policy import Does, Pattern
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
 
 ALL: Final = "*"
 _QUOTE: Final = "§"  # stands where something was quoted

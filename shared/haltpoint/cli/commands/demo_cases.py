@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views import ChainView

@@ -31,7 +31,7 @@ from haltpoint.cli.render.story import never_executed
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.wording import visible
 from haltpoint.client import Client
-from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings_sources import load
 

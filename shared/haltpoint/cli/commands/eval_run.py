@@ -16,7 +16,7 @@ from haltpoint.cli.gateway import KEY_FILE, unreachable
 from haltpoint.cli.local.system import System
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.evals import effects
 from haltpoint.evals.case import Case
 from haltpoint.evals.history import History

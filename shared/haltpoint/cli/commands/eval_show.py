@@ -13,11 +13,11 @@ from rich.text import Text
 from haltpoint.cli.commands.eval_run import run
 from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import Exit, usage
-from haltpoint.contracts.tasks import Mode
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.evals import claims
-from haltpoint.evals import kinds as suite
 from haltpoint.evals.judge import Figures, Verdict, broken_bars, figures, judge
 from haltpoint.evals.requests import REQUESTS
+from haltpoint.evals.suite import kinds as suite
 from haltpoint.runtime.config.settings_sources import load
 
 if TYPE_CHECKING:

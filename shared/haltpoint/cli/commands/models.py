@@ -74,7 +74,7 @@ def add_to(app: typer.Typer) -> None:
         real = own_model(model_url, model)
         # Only now: these imports are slow.
         from haltpoint.cli.commands import eval_show
-        from haltpoint.contracts import tasks
+        from haltpoint.contracts.work import tasks
 
         if claims:
             return eval_show.perform_claims(shell, check, real, chains)

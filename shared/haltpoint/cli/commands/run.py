@@ -181,7 +181,7 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
 def _hint(shell: Shell, chain: "ChainView") -> None:
     """How to answer what the chain waits for."""
     from haltpoint.cli.commands.inbox import how_to_answer
-    from haltpoint.contracts.humans import RequestStatus
+    from haltpoint.contracts.people.humans import RequestStatus
 
     for request in chain.requests:
         if request.status is RequestStatus.OPEN:

@@ -12,7 +12,7 @@ from haltpoint.cli.render.following import read_line
 from haltpoint.cli.render.story import answer_words
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.humans import RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import ReasonKind, Source
-from haltpoint.contracts.thoughts import BROKEN, Strike, Violation
 from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.work.thoughts import BROKEN, Strike, Violation
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""

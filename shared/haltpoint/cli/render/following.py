@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from haltpoint.cli.errors import Exit
-from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
     from haltpoint.client import Client

@@ -13,13 +13,13 @@ from haltpoint.cli.render.case import details, said
 from haltpoint.cli.render.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
-from haltpoint.contracts.humans import Answer, Choice, RequestStatus
-from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import count, phrases, runs_again
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Violation
-from haltpoint.contracts.tools import HookVerdict, NextAction, Option, ToolResult
+from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.people.phrases import count, phrases, runs_again
+from haltpoint.contracts.results import HookVerdict, NextAction, Option, ToolResult
 from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ViolationView
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Violation
 
 
 class Mark(Enum):

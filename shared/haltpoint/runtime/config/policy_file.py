@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from haltpoint.contracts.approval_rules import ApprovalRule, condition_keys
 from haltpoint.contracts.doors import Form
+from haltpoint.contracts.people.approval_rules import ApprovalRule, condition_keys
 from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.config.errors import HaltpointError
 

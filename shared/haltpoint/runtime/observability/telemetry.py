@@ -38,7 +38,7 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 
 Value = str | int | float | bool
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from haltpoint.chain.model.state import Chain, ChainStatus, PlanOrigin
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Fields, Head, local
 from haltpoint.runtime.store.step_codec import decode_step, encode_step
 

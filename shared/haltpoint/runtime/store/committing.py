@@ -27,7 +27,7 @@ from haltpoint.chain.model.state import Action, Chain, PlanOrigin, next_due
 from haltpoint.contracts import events
 from haltpoint.contracts.base import chain_of, request_id, value
 from haltpoint.contracts.events import Received
-from haltpoint.contracts.humans import Question
+from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.chain_codec import changed_fields

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.tasks import Earlier, Task
+from haltpoint.contracts.work.tasks import Earlier, Task
 from haltpoint.runtime.store.loading import StoredEnd, end_of
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline

@@ -11,8 +11,8 @@ from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.tasks import Mode
-from haltpoint.contracts.thoughts import Violation
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Violation
 
 UNKNOWN: Final = "?"
 """The name of what has none: a tool that does not exist, a model that did not say who it is."""

@@ -7,7 +7,7 @@ from typing import Any
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ThoughtFailed
-from haltpoint.contracts.tools import ErrorType, Fault, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.runtime.store.receipts import encode_data
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
@@ -91,5 +91,5 @@ class DeadLetters:
 
 
 def _failed(kind: ErrorType, message: str) -> bytes:
-    fault = Fault(error_type=kind, message=message, recoverable=False)
+    fault = ErrorInfo(kind, message, recoverable=False)
     return encode(Outcome(success=False, next_action=NextAction.ERROR, error=fault))

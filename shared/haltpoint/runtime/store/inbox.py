@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.humans import Answer
+from haltpoint.contracts.people.humans import Answer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode

@@ -12,16 +12,16 @@ from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
-from haltpoint.contracts.approvals import Approval
 from haltpoint.contracts.base import Contract, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
-from haltpoint.contracts.humans import Question
-from haltpoint.contracts.intent import ChainIntent
-from haltpoint.contracts.plans import Plan
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.reasons import Grant
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, Strike
-from haltpoint.contracts.tools import Outcome
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, Strike
 from haltpoint.runtime.store.chain_codec import decode_head, open_numbers
 from haltpoint.runtime.store.committing import BESIDE_PLAN, Loaded
 from haltpoint.runtime.store.rows import (

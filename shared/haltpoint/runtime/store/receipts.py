@@ -19,7 +19,7 @@ from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
-from haltpoint.contracts.tools import ErrorType, Metadata, Outcome
+from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import Key, action_of, action_parts, local
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Final, Self
 
 from haltpoint.contracts.base import chain_of, child_id, value
-from haltpoint.contracts.humans import RequestStatus
+from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.runtime.streams.topology import FORM
 
 Fields = Mapping[bytes, bytes]

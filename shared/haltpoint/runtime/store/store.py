@@ -18,7 +18,7 @@ import msgspec
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations

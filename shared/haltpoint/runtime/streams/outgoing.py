@@ -10,10 +10,10 @@ from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts import events
 from haltpoint.contracts.base import child_report_id, value
-from haltpoint.contracts.humans import Question
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Correction, ThoughtKind
-from haltpoint.contracts.tools import NextAction, Outcome
+from haltpoint.contracts.people.humans import Question
+from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind
 from haltpoint.runtime.streams.wire import encode
 
 MOST_RECEIPTS: Final = 400

@@ -17,7 +17,7 @@ from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT, value
 from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnyMessage
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.work.tasks import Task
 
 DATA: Final = "__data__"
 BODY: Final = "__body__"

@@ -17,9 +17,10 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
-from haltpoint.contracts.humans import Choice
-from haltpoint.contracts.phrases import Phrases
-from haltpoint.contracts.tools import DeedWords, ErrorType, NestedCall, Outcome, ToolSpec
+from haltpoint.contracts.people.humans import Choice
+from haltpoint.contracts.people.phrases import Phrases
+from haltpoint.contracts.results import DeedWords, ErrorType, NestedCall, Outcome
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views import ActionView, ChainView
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views.log_view import moment

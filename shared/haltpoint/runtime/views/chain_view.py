@@ -16,12 +16,12 @@ from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, P
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.humans import RequestStatus
-from haltpoint.contracts.intent import Intent
-from haltpoint.contracts.phrases import Phrases, count, phrases, runs_again
-from haltpoint.contracts.plans import Plan, Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.tools import NextAction, Outcome
+from haltpoint.contracts.people.humans import RequestStatus
+from haltpoint.contracts.people.phrases import Phrases, count, phrases, runs_again
+from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Kind, StoredAction, StoredRequest, StoredThought
 from haltpoint.runtime.views import contract_view, log_view
 from haltpoint.runtime.views.answer_view import Told, Tree, calls_in, final_answer, ran_line

@@ -13,9 +13,9 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts import views
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.plans import Step
-from haltpoint.contracts.tasks import Task
-from haltpoint.contracts.thoughts import Strike, Violation
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Strike, Violation
 from haltpoint.runtime.views.log_view import Fact, moment
 
 MOST_SAID: Final = 2000

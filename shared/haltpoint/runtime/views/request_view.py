@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from haltpoint.contracts import views
-from haltpoint.contracts.humans import Answer, Question, RequestKind
-from haltpoint.contracts.plans import Plan
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.people.humans import Answer, Question, RequestKind
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.views import contract_view
 from haltpoint.runtime.views.log_view import moment

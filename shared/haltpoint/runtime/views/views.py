@@ -16,9 +16,9 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import action_id, chain_of, request_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.tasks import Task
+from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.loading import as_worked_on, stored_plan
 from haltpoint.runtime.store.rows import Data, Head, Key, action_of, local, request_parts, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request

@@ -2,7 +2,7 @@
 hp2_answer request answer by by_json token head [action digest seconds]
 
 Take an answer: once, in time, for an open question of a living chain.
-  answer   JSON of contracts.humans.Answer; by: who; by_json: the same as JSON text
+  answer   JSON of contracts.people.humans.Answer; by: who; by_json: the same as JSON text
   token    new for each wish to answer; the same answer under it again is a repeat whose first reply was lost: taken
   head     of the message human.answered, up to and with `"answer":`
   action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long

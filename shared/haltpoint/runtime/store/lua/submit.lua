@@ -4,7 +4,7 @@ hp2_submit chain digest version task head timeout deadline trace limit
 Starts a chain, whole, with its first message: chain, task, timer, index and task.submitted, or nothing.
   digest    of the submitted body: tells a repeat from another body under the same id
   version   "0-<nonce>"
-  task      JSON of contracts.tasks.Task
+  task      JSON of contracts.work.tasks.Task
   head      JSON of the message task.submitted; it carries the goal only, the task lies beside it
   timeout   ms that the chain may take; deadline: ms since the epoch or 0. The earlier one counts.
   trace     traceparent or ''

@@ -1,0 +1,1 @@
+"""What a tool returned or raised, as a result of the contract."""

@@ -1,0 +1,214 @@
+"""What a failed call means (CONTRACT E2, E5): an error, text for the model, or a doubt. One table says it.
+
+The rows are what is known of the failure, the columns how far the call had come and what its tool declares. A call that
+had not started has no effect, a read-only tool never has one, and an idempotent one may run again: none of them is ever
+in doubt. docs/contract.md shows the same table to people.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from haltpoint.contracts.results import ErrorInfo, ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.tools import ToolError
+from haltpoint_tool_worker.results.redaction import clean
+
+MESSAGE: Final = 1000
+"""Characters of a message, and of a suggestion."""
+
+_SUGGESTIONS: Final[Mapping[ErrorType, str]] = {
+    ErrorType.VALIDATION: "Correct the named fields and call the tool again.",
+    ErrorType.NOT_FOUND: "Check the identifier, or look it up with another tool first.",
+    ErrorType.PERMISSION: "It is not allowed; do not try again.",
+    ErrorType.RATE_LIMIT: "Wait before calling this tool again.",
+    ErrorType.TIMEOUT: "Try again later, or ask for less at once.",
+    ErrorType.SERVER: "The service behind the tool has a problem; try again later or in another way.",
+    ErrorType.BLOCKED: "It is not permitted; do not try again.",
+    ErrorType.DENIED: "Do not try again.",
+    ErrorType.IN_DOUBT: "Do not try again; a person finds out whether it happened.",
+    ErrorType.UNKNOWN: "The tool itself failed; calling it again will not help.",
+}
+
+
+class Cause(Enum):
+    """What is known of a failure, in the order of how much may have happened."""
+
+    NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx, no connection"
+    MISUSED = "the tool called ctx.clarify or ctx.confirm wrongly, which it does before any effect"
+    DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
+    BROKEN = "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
+    MALFORMED = "a result that contradicts itself or its schema (B1)"
+    UNDECLARED = "any other exception"
+
+
+class Effects(Enum):
+    """How far a call had come, and what its tool declares."""
+
+    NOT_STARTED = "not started"
+    READ_ONLY = "read-only"
+    IDEMPOTENT = "idempotent"
+    OTHER = "other effects"
+
+    @classmethod
+    def of(cls, spec: ToolSpec, *, repeatable: bool = True) -> "Effects":
+        """Of a started call. `repeatable`: the plan took the tool for one that may run again."""
+        if not (repeatable and spec.repeatable):
+            return cls.OTHER
+        return cls.READ_ONLY if spec.read_only else cls.IDEMPOTENT
+
+
+class Verdict(Enum):
+    """What a failure is recorded as."""
+
+    ERROR = "an error, as it is"
+    TEXT = "an error that the model may recover from"
+    MAY_HAVE_HAPPENED = "an error that says so"
+    IN_DOUBT = "a person says whether it happened"
+
+
+_ERROR, _TEXT, _MAY, _IN_DOUBT = Verdict
+TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
+    cause: dict(zip(Effects, row, strict=True))
+    for cause, row in {
+        # ................ not started, read-only, idempotent, other effects
+        Cause.NO_EFFECT: (_ERROR, _ERROR, _ERROR, _ERROR),
+        Cause.MISUSED: (_ERROR, _ERROR, _ERROR, _ERROR),
+        Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
+        Cause.BROKEN: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+        Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+        Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _IN_DOUBT),
+    }.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A classified failure. `place` is where in the tool's own code an exception was raised, `file:line`; `again`: the
+    same call may run again.
+    """
+
+    fault: ErrorInfo
+    cause: Cause
+    place: str = ""
+    again: bool = False
+
+    @property
+    def malformed(self) -> bool:
+        """Whether the result is the tool's own mistake (B1)."""
+        return self.cause in (Cause.MALFORMED, Cause.MISUSED)
+
+
+class NestedError(ToolError):
+    """How a nested call failed, as its caller gets it. When the caller does not catch it, `cause` is the caller's."""
+
+    def __init__(self, failure: Failure) -> None:
+        fault = failure.fault
+        super().__init__(
+            fault.error_type,
+            fault.message,
+            suggestion=fault.suggestion,
+            recoverable=fault.recoverable,
+            retry_after=fault.retry_after,
+            invalid_fields=fault.invalid_fields,
+        )
+        # That nothing happened in there does not say that its caller had done nothing before.
+        says = reported(msgspec.structs.replace(fault, no_effect=None))
+        self.cause = failure.cause if failure.cause is Cause.UNDECLARED else says.cause
+
+
+def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
+    """The failure as it is recorded, by the table."""
+    fault, failure = failure.fault, replace(failure, again=_may_run_again(failure, effects))
+    if fault.error_type is ErrorType.IN_DOUBT:  # a tool says it of itself: whether it is one the table decides
+        fault = fault_of(ErrorType.UNKNOWN, fault.message)
+    if failure.cause in (Cause.NO_EFFECT, Cause.MISUSED) or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
+        fault = msgspec.structs.replace(fault, no_effect=True)
+    match TABLE[failure.cause][effects]:
+        case Verdict.ERROR:
+            return replace(failure, fault=fault)
+        case Verdict.TEXT:
+            return replace(failure, fault=_as_text(fault))
+        case Verdict.MAY_HAVE_HAPPENED:
+            told = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
+            message = clean(f"{tool} had started and may have taken effect: {fault.message}", MESSAGE)
+            advice = "Find out whether it happened before you call it again."
+            return replace(failure, fault=msgspec.structs.replace(told, message=message, suggestion=advice))
+        case Verdict.IN_DOUBT:
+            where = f" ({failure.place})" if failure.place else ""
+            words = f"{tool} started and may have taken effect: {fault.message}{where}"
+            cause = fault if failure.malformed else _as_text(fault)
+            return replace(failure, fault=fault_of(ErrorType.IN_DOUBT, words, cause=cause))
+
+
+def _may_run_again(failure: Failure, effects: Effects) -> bool:
+    """E2: a refusal for now did nothing; a failed service may be asked again where this does nothing twice; what an
+    idempotent tool's own code raised may be tried once more under its key, which the chain counts.
+    """
+    kind, cause = failure.fault.error_type, failure.cause
+    if kind is ErrorType.RATE_LIMIT:
+        return cause in (Cause.NO_EFFECT, Cause.DECLARED)
+    if kind in (ErrorType.TIMEOUT, ErrorType.SERVER):
+        return cause is Cause.NO_EFFECT or (cause is Cause.BROKEN and effects is not Effects.OTHER)
+    return cause is Cause.UNDECLARED and effects is Effects.IDEMPOTENT
+
+
+def reported(fault: ErrorInfo) -> Failure:
+    """What the tool itself says of a failure, as a ToolError or in a result."""
+    if fault.no_effect:
+        return Failure(fault, Cause.NO_EFFECT)
+    unsure = fault.error_type in (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)
+    return Failure(fault, Cause.BROKEN if unsure else Cause.DECLARED)
+
+
+def malformed(words: str, cause: Cause = Cause.MALFORMED) -> Failure:
+    """A result that is not passed on (B1): SERVER, not recoverable."""
+    suggestion = "This is a bug in the tool; calling it again will not help."
+    return Failure(fault_of(ErrorType.SERVER, words, suggestion=suggestion, recoverable=False), cause)
+
+
+def cleaned(fault: ErrorInfo) -> ErrorInfo:
+    """A fault that a tool wrote, with clean words and a suggestion in any case."""
+    return fault_of(
+        fault.error_type,
+        fault.message,
+        suggestion=fault.suggestion,
+        recoverable=fault.recoverable,
+        invalid_fields=fault.invalid_fields,
+        retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
+    )
+
+
+def fault_of(
+    kind: ErrorType,
+    message: str,
+    *,
+    suggestion: str | None = None,
+    recoverable: bool | None = None,
+    invalid_fields: tuple[str, ...] = (),
+    retry_after: float | None = None,
+    no_effect: bool | None = None,
+    cause: ErrorInfo | None = None,
+) -> ErrorInfo:
+    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
+    return ErrorInfo(
+        error_type=kind,
+        message=clean(message, MESSAGE) or kind.value,
+        recoverable=recoverable,
+        suggestion=clean(suggestion, MESSAGE) if suggestion else _SUGGESTIONS[kind],
+        invalid_fields=tuple(clean(name, 200) for name in invalid_fields[:50]),
+        retry_after=retry_after,
+        no_effect=no_effect,
+        cause=cause,
+    )
+
+
+def _as_text(fault: ErrorInfo) -> ErrorInfo:
+    """The same fault, from which the model may recover."""
+    given = fault.suggestion != _SUGGESTIONS[ErrorType.UNKNOWN]
+    advice = fault.suggestion if given else "Try it with other arguments, or in another way."
+    return msgspec.structs.replace(fault, recoverable=True, suggestion=advice)

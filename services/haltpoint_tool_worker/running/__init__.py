@@ -1,0 +1,1 @@
+"""How a tool runs: its job, its slot, its thread, its time."""

@@ -1,0 +1,75 @@
+"""One entry in a worker's hands, from the moment it was read until it is finished or given back."""
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+from opentelemetry.trace import Span
+
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.results import NestedCall
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.receipts import Finished, Lease
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint_tool_worker.running.runner import Run, Stopped
+
+
+class Job(Struct, eq=False):
+    """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
+    `begun`: a worker may have started it before. `claiming`: the epoch may be another one already. `lost`: not ours any
+    more.
+
+    `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
+    its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
+    with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
+    tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
+    another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4).
+    """
+
+    ref: EntryRef
+    request: ToolRequested.Data
+    arguments: str
+    trace: str | None
+    deliveries: int
+    leased_at: float
+    begun: bool = False
+    repeatable: bool = False
+    epoch: int = 0
+    claiming: bool = False
+    lost: bool = False
+    caller: "Job | None" = None
+    runs: list[Run] = field(default_factory=list)
+    calls: list[NestedCall] = field(default_factory=list)
+    effects: dict[str, str] = field(default_factory=dict)
+    at_timeout: Callable[[], Finished] | None = None
+    span: Span | None = None
+    left: bool = False
+    ran: bool = False
+    would_ask: str = ""
+
+    @property
+    def nested(self) -> bool:
+        """A tool made the call."""
+        return self.caller is not None
+
+    @property
+    def lease(self) -> Lease:
+        """As a heartbeat names it."""
+        return Lease(self.ref, self.request.action_id, self.epoch)
+
+    def ids(self) -> dict[str, str]:
+        """What the lines of the log are about."""
+        action = self.request.action_id
+        return logs.ids(chain=chain_of(action), action=action, trace=self.trace)
+
+    def running(self, run: Run) -> None:
+        """Something of it is under way; when the lease is gone already it is stopped at once."""
+        self.runs.append(run)
+        if self.lost:
+            run.stop(Stopped.LOST)
+
+    def lose(self) -> None:
+        """Somebody else has it now: whatever runs is stopped, nothing is recorded."""
+        self.lost = True
+        for run in self.runs:
+            run.stop(Stopped.LOST)

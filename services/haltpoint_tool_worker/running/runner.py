@@ -1,0 +1,244 @@
+"""Running one tool under a hard time limit: whatever it does, there is an answer in time.
+
+A coroutine runs in the task that calls it (`here`), or in one of its own (`run`); another function runs in a thread. A
+coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
+which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
+is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped; what it
+returns after its time comes too late.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from enum import Enum
+from functools import partial
+from inspect import iscoroutine
+from typing import Any, Final, cast
+
+from msgspec import Struct, field
+
+from haltpoint.tools import MalformedResultError, Tool
+from haltpoint.tools.hooks import Hook
+from haltpoint.tools.preview import Preview
+from haltpoint_tool_worker.running.threads import Threads
+
+_GRACE: Final = 1.0
+"""Seconds that a cancelled coroutine has to end."""
+_JITTER: Final = 0.05
+"""Seconds that an event loop may be late without being blocked."""
+
+
+class Returned(Struct, frozen=True):
+    """The tool's own return value, unread."""
+
+    value: object
+
+
+class Raised(Struct, frozen=True):
+    """What the tool raised, SystemExit and KeyboardInterrupt included."""
+
+    error: BaseException
+
+
+class Stopped(Enum):
+    """Why a tool was not waited for."""
+
+    TIMED_OUT = "timed out"
+    LOST = "lost"
+
+
+Ended = Returned | Raised | Stopped
+
+
+Runnable = Tool | Hook | Preview
+"""What is called in the same way."""
+
+
+class Run(Struct, eq=False):
+    """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind; then `left` hears
+    why. `gone`: nothing of it runs any more.
+
+    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped.
+    """
+
+    what: Runnable
+    seconds: float
+    left: Callable[[Stopped], None]
+    began: float = field(default_factory=time.monotonic)
+    until: float = 0.0
+    task: "asyncio.Task[Any] | None" = None
+    stopped: Stopped | None = None
+    late: bool = False
+    over: bool = False
+    gone: bool = False
+    when_gone: Callable[[], None] | None = None
+
+    @property
+    def overdue(self) -> bool:
+        """Whether it is a coroutine that should have been stopped: it, or another, keeps the event loop from turning.
+
+        For any thread. A function in a thread of its own may have returned, and the loop could not hear of it.
+        """
+        latest = self.began + 1.01 * self.seconds + _GRACE  # when a loop that turns has stopped it for sure
+        return self.what.is_async and not self.over and time.monotonic() > latest
+
+    def stop(self, why: Stopped) -> None:
+        """Wait for it no longer than a moment."""
+        if self.over or self.stopped is not None:
+            return
+        self.stopped = why
+        if self.task is None:
+            self._leave()
+        else:
+            self.task.cancel()
+            asyncio.get_running_loop().call_later(_GRACE, self._leave)
+
+    def finish(self, answer: Returned | Raised) -> Ended | None:
+        """Return the outcome for the caller; None if it stopped waiting."""
+        was_over, self.over, self.gone = self.over, True, True
+        if self.when_gone is not None:
+            self.when_gone()
+        if was_over:
+            return None
+        if self.late:
+            return Stopped.TIMED_OUT
+        taken = self.stopped is None or (self.stopped is Stopped.TIMED_OUT and isinstance(answer, Returned))
+        return answer if taken else self.stopped
+
+    def _leave(self) -> None:
+        if not self.over and self.stopped is not None:
+            self.over = True
+            self.left(self.stopped)
+
+
+class _Limits:
+    """Time limits, one timer for all calls that end at about the same time: a timer each is dear.
+
+    The longer the limit the coarser its ticks, so that there are never more than some two hundred of them at once.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[float, set[Run]] = {}
+
+    def add(self, loop: asyncio.AbstractEventLoop, run: Run) -> set[Run]:
+        """Stop `run` when its seconds are over, 20 ms or 1 % late at most, unless it has left the returned set."""
+        width = 0.02 * 2 ** max(0, int(run.seconds / 2).bit_length() - 1)
+        tick = math.ceil((loop.time() + run.seconds) / width) * width
+        runs = self._runs.get(tick)
+        if runs is None:
+            runs = self._runs[tick] = set()
+            loop.call_at(tick, self._stop, tick)
+        run.until = tick
+        runs.add(run)
+        return runs
+
+    def _stop(self, tick: float) -> None:
+        for run in self._runs.pop(tick):
+            run.stop(Stopped.TIMED_OUT)
+
+
+class Runner:
+    """Runs coroutines in the event loop and other functions in threads."""
+
+    def __init__(self) -> None:
+        self._threads = Threads()
+        self._limits = _Limits()
+        self._closed = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.running: dict[asyncio.Task[Any], Run] = {}
+        """The tasks of the coroutines that run."""
+
+    async def here(self, run: Run, arguments: dict[str, Any]) -> Ended | None:
+        """Run a coroutine in our own task; None when it was left behind. Never raises what it raises."""
+        loop = asyncio.get_running_loop()
+        task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
+        stopping = self._limits.add(loop, run)
+        self.running[task] = run
+        try:
+            answer: Returned | Raised = Returned(await run.what.function(**arguments))
+            # The loop did not turn, or it would have been stopped.
+            run.late = run.stopped is None and loop.time() > run.until + _JITTER
+        except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
+            answer = Raised(error)
+        del self.running[task]
+        stopping.discard(run)
+        if task.cancelling():
+            if self._closed and run.stopped is None:
+                raise asyncio.CancelledError  # the loop ends, and the worker with it
+            while task.uncancel():
+                pass
+        return run.finish(answer)
+
+    async def run(
+        self, tool: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
+    ) -> Ended:
+        """Call the tool beside us. Returns within `seconds` and a moment, or when the Run that `started` gets is
+        stopped. Never raises what the tool raises.
+        """
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[Ended] = loop.create_future()
+
+        def tell(how: Ended | None) -> None:
+            if how is not None and not ended.done():
+                ended.set_result(how)
+
+        run = Run(tool, seconds, tell)
+        started(run)
+        if run.over:
+            run.gone = True
+        elif tool.is_async:
+            self._begin(run, arguments, tell)
+        else:
+            self._begin_in_thread(run, arguments, tell)
+        try:
+            return await ended
+        except asyncio.CancelledError:  # the tool that has called this one is stopped
+            run.stop(Stopped.LOST)
+            if run.task is not None:
+                await asyncio.wait({run.task}, timeout=_GRACE / 2)  # the other half is the caller's own
+            raise
+
+    def _begin(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+        def over(task: asyncio.Task[Ended | None]) -> None:
+            self._tasks.discard(task)
+            # It may have been cancelled before it began.
+            tell(run.finish(Raised(asyncio.CancelledError())) if task.cancelled() else task.result())
+
+        run.task = task = asyncio.get_running_loop().create_task(self.here(run, arguments))
+        self._tasks.add(task)
+        task.add_done_callback(over)
+
+    def _begin_in_thread(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+        loop = asyncio.get_running_loop()
+        stopping = self._limits.add(loop, run)
+
+        def finish(answer: Returned | Raised) -> None:
+            stopping.discard(run)
+            tell(run.finish(answer))
+
+        def hand_over(answer: Returned | Raised) -> None:
+            with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
+                loop.call_soon_threadsafe(finish, answer)
+
+        call = partial(_call, run.what, arguments, hand_over)
+        self._threads.submit(partial(copy_context().run, call))
+
+    def close(self) -> None:
+        """End the idle threads."""
+        self._closed = True
+        self._threads.close()
+
+
+def _call(tool: Runnable, arguments: dict[str, Any], finish: Callable[[Returned | Raised], None]) -> None:
+    try:
+        value = tool.function(**arguments)
+        answer: Returned | Raised = Returned(value)
+        if iscoroutine(value):
+            value.close()
+            answer = Raised(MalformedResultError("it returned a coroutine: declare it with async def"))
+    except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
+        answer = Raised(error)
+    finish(answer)

@@ -1,0 +1,94 @@
+"""The rules of the policy file about calls: a person is asked, the call is refused, or it passes (CONTRACT G4).
+
+[[approvals]]
+id = "refunds"
+tools = ["refund_*"]
+when = { amount = { at_least = 100 }, "letters[].to" = { source = ["text", "model"] } }
+reason = "A refund of 100 or more needs a yes."
+"""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Final, Self
+
+from pydantic import AfterValidator, Field, FiniteFloat, Strict, StrictBool, StrictInt, StrictStr, model_validator
+
+from haltpoint.contracts.doors import Form
+from haltpoint.contracts.reasons import SourceKind
+from haltpoint.contracts.results import OnTimeout
+from haltpoint.contracts.written import Id, Name, Regex, Seconds
+
+_PLACE: Final = re.compile(r"[^.\[\]{}]+(?:\.[^.\[\]{}]+|\[\d{0,6}\]|\{\})*")
+
+
+def _place(text: str) -> str:
+    if _PLACE.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a place in the arguments; one is amount, letters[].to or prices{{}}")
+    return text
+
+
+Number = StrictInt | Annotated[FiniteFloat, Strict()]
+Scalar = StrictBool | Number | StrictStr
+Place = Annotated[Name, AfterValidator(_place)]
+
+
+class Verdict(StrEnum):
+    """What a rule does with a call."""
+
+    ASK = "ask"
+    REFUSE = "refuse"
+    PASS = "pass"  # noqa: S105
+
+
+class Condition(Form):
+    """What has to hold of a value: all that is given."""
+
+    equals: Scalar | None = None
+    in_: tuple[Scalar, ...] | None = Field(default=None, alias="in", min_length=1)
+    at_least: Number | None = None
+    at_most: Number | None = None
+    regex: Regex | None = None
+    source: tuple[SourceKind, ...] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"it says nothing; there are {', '.join(condition_keys())}")
+        return self
+
+
+def condition_keys() -> tuple[str, ...]:
+    """The keys of a condition, as they are written."""
+    return tuple(one.alias or name for name, one in Condition.model_fields.items())
+
+
+class ApprovalRule(Form):
+    """One rule. The first one counts whose tools, tenant and conditions all fit a call."""
+
+    id: Id
+    tools: tuple[Name, ...] = Field(min_length=1, description="globs")
+    tenant: Name | None = None
+    when: dict[Place, Condition] = Field(default={}, description="places in the arguments")
+    does: Verdict = Verdict.ASK
+    reason: str = Field(default="", max_length=500, description="words for the person, or for the model")
+    expires: Seconds | None = Field(default=None, description="how long the question stays open")
+    on_timeout: OnTimeout = OnTimeout.FAIL
+    report_only: bool = False
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.does is not Verdict.ASK and {"expires", "on_timeout"} & self.model_fields_set:
+            raise ValueError("expires and on_timeout are for a rule that asks")
+        if self.does is Verdict.PASS and self.report_only:
+            raise ValueError("a rule that passes has nothing to report; drop report_only")
+        return self
+
+    @property
+    def names_source(self) -> bool:
+        """Whether it looks at where values come from."""
+        return any(one.source is not None for one in self.when.values())
+
+    @property
+    def words(self) -> str:
+        """Its reason, for people and for the model."""
+        return self.reason or f"The rule {self.id!r} of the policy file applies to this call."

@@ -1,0 +1,147 @@
+"""Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
+
+from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.reasons import Reach, Reason, Source
+from haltpoint.contracts.results import Option
+from haltpoint.contracts.work.thoughts import Strike
+
+
+class RequestKind(StrEnum):
+    """The kind of question: which one, may I, what is it, the model broke the contract, or did it happen."""
+
+    CLARIFICATION = "clarification"
+    CONFIRMATION = "confirmation"
+    INPUT = "input"
+    ESCALATION = "escalation"
+    IN_DOUBT = "in_doubt"
+
+
+class RequestStatus(StrEnum):
+    """A request leaves `open` once and for ever."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+
+
+class Choice(StrEnum):
+    """What a person may decide. Which choices fit which kind is in `CHOICES`."""
+
+    SELECT = "select"
+    NONE = "none"
+    APPROVE = "approve"
+    REJECT = "reject"
+    ANSWER = "answer"
+    REPHRASE = "rephrase"
+    MANUAL = "manual"
+    RETRY = "retry"
+    HAPPENED = "happened"
+    NOT_HAPPENED = "not_happened"
+    FAILED = "failed"
+    ABORT = "abort"
+
+
+CHOICES: dict[RequestKind, frozenset[Choice]] = {
+    RequestKind.CLARIFICATION: frozenset({Choice.SELECT, Choice.NONE, Choice.ABORT}),
+    RequestKind.CONFIRMATION: frozenset({Choice.APPROVE, Choice.REJECT, Choice.ABORT}),
+    RequestKind.INPUT: frozenset({Choice.SELECT, Choice.ANSWER, Choice.ABORT}),
+    RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.RETRY, Choice.ABORT}),
+    RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED, Choice.ABORT}),
+}
+
+
+class Question(Contract, kw_only=True):
+    """One question, whole, as a person has to see it. Times in milliseconds since the epoch.
+
+    An escalation is about no action; one that is about the plan has no step either.
+    """
+
+    request_id: str
+    kind: RequestKind
+    question: str
+    step_id: str = ""
+    action_id: str = ""
+    tool: str = ""
+    options: tuple[Option, ...] = ()
+    form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the value that is asked for")] = None
+    arguments: Annotated[str, Meta(description="JSON text of the call that is asked about")] = ""
+    preview: str | None = None
+    approved_preview: Annotated[str | None, Meta(description="the preview of an approval that no longer fits (G3)")] = (
+        None
+    )
+    digest: Annotated[str, Meta(description="of the call that is asked about")] = ""
+    preview_digest: Annotated[str, Meta(description="of what the tool's preview returned")] = ""
+    priority: str | None = None
+    strikes: Annotated[tuple[Strike, ...], Meta(description="what the model said each time (D3)")] = ()
+    reasons: Annotated[tuple[Reason, ...], Meta(description="why a confirmation is asked for (G5)")] = ()
+    sources: Annotated[dict[str, Source], Meta(description="where the values of the call come from (C13)")] = field(
+        default_factory=dict
+    )
+    asked_at: int
+    deadline: int
+
+
+class Answer(Strict, rename={"for_": "for"}):
+    """What a person says. `option_id` alone means select; `text` are words for the model.
+
+    Asked for input, a person who chooses nothing answers with `text`, or with `value` where a form is asked for. For a
+    doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
+    `for` says how far an approval goes until the chain ends (C13); `arguments` are all of the call's, edited (G2).
+    """
+
+    kind: RequestKind
+    option_id: str | None = None
+    decision: Choice = Choice.SELECT
+    text: Annotated[str, Meta(max_length=8192)] = ""
+    value: dict[str, Any] | None = None
+    comment: Annotated[str, Meta(max_length=8192)] = ""
+    for_: Reach | None = None
+    arguments: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is RequestKind.INPUT and not self.option_id and self.decision is Choice.SELECT:
+            force_setattr(self, "decision", Choice.ANSWER)
+
+
+def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
+    """What may be decided; of an escalation without a step (`step`) there is no result to be given by hand."""
+    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL}
+
+
+def answer_fault(
+    answer: Answer, kind: RequestKind, option_ids: frozenset[str], *, step: bool = True, form: bool = False
+) -> str | None:
+    """Why this answer does not fit the question, in words for the person; None when it fits.
+
+    `step`: the question is about a step. `form`: it asks for a value of a schema, which is checked elsewhere.
+    """
+    decision = answer.decision
+    if answer.kind is not kind:
+        return f"this is a {kind.value} request, not a {answer.kind.value} request"
+    if decision not in choices(kind, step=step):
+        allowed = ", ".join(sorted(choice.value for choice in choices(kind, step=step)))
+        return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
+    if answer.for_ is not None and decision is not Choice.APPROVE:
+        return "`for` says how far an approval goes; give it with approve"
+    if answer.arguments is not None and decision is not Choice.APPROVE:
+        return "`arguments` are those of an approval; give them with approve"
+    if decision is Choice.SELECT and answer.option_id is None:
+        return f"say which option in `option_id`, one of: {', '.join(sorted(option_ids))}; or decide otherwise"
+    if decision is Choice.SELECT and answer.option_id not in option_ids:
+        return f"{answer.option_id!r} is not one of the options; choose one of: {', '.join(sorted(option_ids))}"
+    if decision is Choice.REPHRASE and not answer.text.strip():
+        return "give the new wording in `text`"
+    if decision is Choice.MANUAL and answer.value is None and not answer.text.strip():
+        return "give the result in `value`, or in `text` where words are wanted"
+    if decision is Choice.ANSWER and form and answer.value is None:
+        return "answer with a `value` that fits the schema"
+    if decision is Choice.ANSWER and not form and not answer.text.strip():
+        return "answer with `text`"
+    return None

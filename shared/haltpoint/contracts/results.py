@@ -1,0 +1,283 @@
+"""The one form in which every result of a tool comes (CONTRACT B, E1)."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any, Generic
+
+from msgspec import Meta, field
+from msgspec.structs import force_setattr, replace
+from typing_extensions import TypeVar
+
+from haltpoint.contracts.base import Contract, Seconds
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.reasons import Reason, Source
+
+Data = TypeVar("Data", default=dict[str, Any])
+
+
+class NextAction(StrEnum):
+    """What the runtime does after a result (B2). The model has no say in it."""
+
+    CONTINUE = "continue"
+    CLARIFICATION_NEEDED = "clarification_needed"
+    CONFIRMATION_NEEDED = "confirmation_needed"
+    COMPLETE = "complete"
+    ERROR = "error"
+
+
+class ErrorType(StrEnum):
+    """The closed set into which every failure of a tool is classified (E1)."""
+
+    VALIDATION = "VALIDATION"
+    NOT_FOUND = "NOT_FOUND"
+    PERMISSION = "PERMISSION"
+    RATE_LIMIT = "RATE_LIMIT"
+    TIMEOUT = "TIMEOUT"
+    SERVER = "SERVER"
+    BLOCKED = "BLOCKED"
+    DENIED = "DENIED"
+    IN_DOUBT = "IN_DOUBT"
+    UNKNOWN = "UNKNOWN"
+
+
+RECOVERABLE: frozenset[ErrorType] = frozenset(
+    {ErrorType.VALIDATION, ErrorType.NOT_FOUND, ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER}
+)
+
+
+class MalformedResultError(ValueError):
+    """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
+
+
+class ErrorInfo(Contract):
+    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B).
+
+    `cause` of IN_DOUBT is the error that it is when a person says that it failed (E5).
+    """
+
+    error_type: ErrorType
+    message: str
+    recoverable: bool | None = None
+    suggestion: str | None = None
+    invalid_fields: tuple[str, ...] = ()
+    retry_after: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="seconds")] = None
+    no_effect: Annotated[bool | None, Meta(description="true: nothing has happened (E5)")] = None
+    cause: "ErrorInfo | None" = None
+
+    def __post_init__(self) -> None:
+        if self.recoverable is None:
+            force_setattr(self, "recoverable", self.error_type in RECOVERABLE)
+
+    @classmethod
+    def arriving(cls, raw: Any) -> Any:
+        """Words alone are an error too."""
+        return {"error_type": ErrorType.UNKNOWN, "message": raw} if isinstance(raw, str) else raw
+
+
+class Option(Contract):
+    """One thing that a person may choose. `id` is the real entity's id; `value` becomes the receipt's data (B4)."""
+
+    id: Annotated[str, Meta(min_length=1)]
+    title: str
+    subtitle: str = ""
+    confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    value: Any = None
+
+
+class Clarification(Contract):
+    """A tool's question: which of these did you mean?"""
+
+    type: str
+    question: str
+    options: tuple[Option, ...]
+
+    def __post_init__(self) -> None:
+        ids = [option.id for option in self.options]
+        if not ids:
+            raise MalformedResultError("a clarification needs at least one option")
+        if len(set(ids)) != len(ids):
+            raise MalformedResultError("two options of a clarification have the same id")
+
+
+class _TargetMark:
+    """The hook by which pydantic reads `Target`, and writes it into the JSON Schema of a parameter that it marks."""
+
+    def __get__(self, target: "Target | None", owner: "type[Target]") -> Callable[[Any, Any], Any]:
+        within = "" if target is None else target.within
+
+        def schema_of(source: Any, handler: Any) -> Any:
+            from haltpoint.contracts import doors  # not all who read messages need pydantic
+
+            return (
+                doors.schema_of(owner, source, handler)
+                if source is owner
+                else doors.target_mark(source, handler, within)
+            )
+
+        return schema_of
+
+
+class Target(Contract):
+    """The thing that a confirmation is about; and the mark of a parameter that says to whom or where (C13).
+
+    `Annotated[str, Target]`, or `Annotated[str, Target(within="/srv/files")]` for a path: inside of the folder nothing
+    is asked.
+    """
+
+    id: str = ""
+    name: str = ""
+    type: str = ""
+    within: str = ""
+
+    __get_pydantic_core_schema__ = _TargetMark()  # type: ignore[assignment]
+
+
+class OnTimeout(StrEnum):
+    """What a question does that gets no answer: the step fails, or the call is denied and the model may continue."""
+
+    FAIL = "fail"
+    DENY = "deny"
+
+
+class Confirmation(Contract):
+    """A tool's question: shall I really do this?"""
+
+    action: str
+    target: Target
+    message: str
+    preview: str | None = None
+    digest: Annotated[str, Meta(description="of the call that is asked about: an approval holds for no other")] = ""
+    preview_digest: Annotated[str, Meta(description="of what the tool's preview returned, when it has one (G2)")] = ""
+    arguments: Annotated[str | None, Meta(description="JSON text, when hooks changed those of the action")] = None
+    reasons: Annotated[tuple[Reason, ...], Meta(description="why it is asked; all of them are one question (G5)")] = ()
+    expires: Annotated[Seconds | None, Meta(description="seconds until it is open no more, of a rule (G4)")] = None
+    on_timeout: OnTimeout = OnTimeout.FAIL
+
+    def __post_init__(self) -> None:
+        if self.target.within:  # said of the parameter, to nobody else
+            force_setattr(self, "target", replace(self.target, within=""))
+
+
+class HookVerdict(StrEnum):
+    """What became of a hook. `approved`: it asked, and a person had approved this very call. `passed` and `refused`: it
+    failed, and the call continued without it (open) or not at all (closed).
+    """
+
+    ALLOW = "allow"
+    MODIFY = "modify"
+    BLOCK = "block"
+    ASK = "ask"
+    APPROVED = "approved"
+    PASSED = "passed"
+    REFUSED = "refused"
+
+
+class HookRecord(Contract):
+    """One hook that ran for a call (H1). Built-in ones are listed when they said something else than allow."""
+
+    name: str
+    verdict: HookVerdict
+    duration_ms: int = 0
+
+
+class DeedWords(Contract):
+    """What a successful call with an effect did, in the runtime's words, and whom or what it was about (F1)."""
+
+    says: str
+    target: str | None = None
+
+
+class NestedCall(Contract):
+    """One tool that a tool called (A). `key` is its idempotency key, `error` how it failed, if it did; IN_DOUBT: its
+    caller did not wait for it. `deed`: what it did, when it succeeded with an effect.
+    """
+
+    tool: str
+    key: str
+    error: ErrorType | None = None
+    hooks: tuple[HookRecord, ...] = ()
+    duration_ms: int = 0
+    deed: DeedWords | None = None
+
+
+class Metadata(Contract):
+    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
+
+    `whole` counts the bytes of uncut data that are kept under the action's id (H3). `nested_successes` are the tools
+    that succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun.
+    `effects` are deeds and denials in the chain of a skill, or done by the tools that this one called (C14).
+    `deed` is what a call with effects did (F1). `sources` says of a place in the arguments where its value comes from
+    (C13).
+    """
+
+    tool: str = ""
+    action_id: str = ""
+    chain_position: int = 0
+    attempt: int = 1
+    reconciled: Annotated[bool, Meta(description="the tool was asked whether it happened, and did not run (E5)")] = (
+        False
+    )
+    again: Annotated[bool, Meta(description="this error allows that the same call runs again (E2)")] = False
+    started_at: int = 0
+    duration_ms: int = 0
+    truncated: bool = False
+    cached: Annotated[bool, Meta(description="the receipt is an earlier call's: nothing ran for this one (C14)")] = (
+        False
+    )
+    repeats: Annotated[str, Meta(description="the action whose receipt this is, when it is an earlier call's")] = ""
+    whole: int = 0
+    hooks: tuple[HookRecord, ...] = ()
+    arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
+    nested_successes: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    calls: tuple[NestedCall, ...] = ()
+    by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
+    approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (
+        None
+    )
+    would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
+    deed: DeedWords | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+class Outcome(Contract):
+    """A result without its data: all that a decision needs. The data travels beside it, unparsed."""
+
+    success: bool
+    next_action: NextAction
+    clarification: Clarification | None = None
+    confirmation: Confirmation | None = None
+    error: ErrorInfo | None = None
+    warnings: tuple[str, ...] = ()
+    instruction_for_ai: str | None = None
+    metadata: Metadata = Metadata()
+
+    def __post_init__(self) -> None:
+        """B1: a result that contradicts itself is the tool's fault, and is never shown."""
+        wanted = self.next_action
+        if self.success and self.error is not None:
+            raise MalformedResultError("success with an error")
+        if not self.success and self.error is None:
+            raise MalformedResultError("no success and no error that says why")
+        if (wanted is NextAction.ERROR) == self.success:
+            raise MalformedResultError(f"success is {self.success} but next_action is {wanted.value}")
+        if (wanted is NextAction.CLARIFICATION_NEEDED) != (self.clarification is not None):
+            raise MalformedResultError("clarification_needed and a clarification come together or not at all")
+        if (wanted is NextAction.CONFIRMATION_NEEDED) != (self.confirmation is not None):
+            raise MalformedResultError("confirmation_needed and a confirmation come together or not at all")
+
+    @property
+    def satisfies(self) -> bool:
+        """Whether this receipt fulfils a contract (C3): success, and no question is left."""
+        return self.success and self.next_action in (NextAction.CONTINUE, NextAction.COMPLETE)
+
+    def with_data(self, data: Data) -> "ToolResult[Data]":
+        """The whole result."""
+        return ToolResult(**{name: getattr(self, name) for name in Outcome.__struct_fields__}, data=data)
+
+
+class ToolResult(Outcome, Generic[Data]):
+    """A whole result as tools return it and readers see it: the outcome and its data."""
+
+    data: Data = field(default_factory=dict)  # type: ignore[assignment]

@@ -1,0 +1,115 @@
+"""Plans (CONTRACT C): a directed acyclic graph of steps, each a promise that receipts must keep."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
+
+from haltpoint.contracts.base import STEP_ID, Count, Strict
+from haltpoint.contracts.work.step_ids import tidied
+
+MOST_PARALLEL: Final = 16
+"""Calls and thoughts of one chain that may be under way side by side (C8)."""
+
+
+class StepType(StrEnum):
+    """Whether a step is complete by receipts or by words."""
+
+    TOOL = "tool"
+    REASONING = "reasoning"
+
+
+class ValidationMode(StrEnum):
+    """What a step says of its own contract: it may be tighter than the task's mode, never looser."""
+
+    STRICT = "strict"
+    ADVISORY = "advisory"
+
+
+class OnFailure(StrEnum):
+    """What a failed step does to its chain (C11)."""
+
+    FAIL = "fail"
+    CONTINUE = "continue"
+
+
+class Siblings(StrEnum):
+    """What happens to the calls beside one that failed, before that takes effect (C8): they end, or none is awaited."""
+
+    COLLECT = "collect"
+    FAIL_FAST = "fail_fast"
+
+
+class ProposedCall(Strict):
+    """One proposed call. In a literal plan an argument may be `{"$from": "step.data.path"}`, and an `optional` call may
+    fail.
+    """
+
+    tool: Annotated[str, Meta(min_length=1, max_length=128)]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    optional: bool = False
+
+
+class Step(Strict):
+    """One item of a plan. A step that promises tools is a tool step whatever `step_type` says (C3).
+
+    It promises a success of each of `required_tools`, and of any one of `one_of`. When one with `may_fail` fails, the
+    chain continues as with `on_failure: continue` (C11).
+    """
+
+    id: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    label: str = ""
+    description: str = ""
+    step_type: StepType = StepType.REASONING
+    required_tools: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    allowed_tools: tuple[str, ...] | None = None
+    expected_outcome: str | None = None
+    tool_validation_mode: ValidationMode | None = None
+    dependencies: tuple[str, ...] = ()
+    actions: tuple[ProposedCall, ...] = ()
+    on_failure: OnFailure = OnFailure.FAIL
+    may_fail: bool = False
+    siblings: Siblings | None = None
+    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    max_turns: Count | None = None
+    actions_per_turn: Count | None = None
+
+    def __post_init__(self) -> None:
+        if not STEP_ID.fullmatch(self.id):
+            raise ValueError(f"{self.id!r} is no id of a step")
+        if self.required_tools or self.one_of:
+            force_setattr(self, "step_type", StepType.TOOL)
+
+    @property
+    def promised(self) -> tuple[tuple[str, ...], ...]:
+        """What the step promises: a success of any tool of each of these (C3)."""
+        required = tuple([(name,) for name in self.required_tools])
+        return (*required, self.one_of) if self.one_of else required
+
+    @property
+    def promised_tools(self) -> tuple[str, ...]:
+        """Every tool that the step may need for its promise."""
+        return (*self.required_tools, *self.one_of)
+
+    @property
+    def fatal(self) -> bool:
+        """Whether its failure is that of the chain (C11)."""
+        return self.on_failure is OnFailure.FAIL and not self.may_fail
+
+
+class Plan(Strict):
+    """The steps in the order in which they are listed. Checked by `chain.contract` before anything runs (C1).
+
+    Ids of steps that no key can be made of are replaced, and kept as labels.
+    """
+
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def arriving(cls, raw: Any) -> Any:
+        """With tidy ids."""
+        if isinstance(raw, dict) and isinstance(raw.get("steps"), list):
+            return {**raw, "steps": tidied(raw["steps"])}
+        return raw

@@ -1,0 +1,86 @@
+"""Tasks: a goal or a plan. The body of POST /v1/tasks and of the message task.submitted."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
+
+from haltpoint.contracts.base import Contract, Count, Seconds, Strict
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
+
+
+class Style(StrEnum):
+    """How a task without a plan is worked on: a drafted plan of several steps, or one open-ended step."""
+
+    PLAN = "plan"
+    REACT = "react"
+
+
+class Mode(StrEnum):
+    """How far the model is held to its word (C2, C3, provenance in C6, D, F); everything else holds in every mode.
+
+    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, not enforced. `off`: skipped.
+    """
+
+    STRICT = "strict"
+    ADVISORY = "advisory"
+    OFF = "off"
+
+
+class Budget(Strict):
+    """What a chain may use up. When it is spent the chain fails; of turns, actions and seconds it begins no more.
+
+    Tokens are known when a reply has come: the reply that uses up the last of them may take more, and is not acted on.
+    """
+
+    turns: Annotated[Count | None, Meta(description="proposals of steps; plan and answer are no turns")] = None
+    actions: Count | None = None
+    tokens: Count | None = None
+    seconds: Seconds | None = None
+
+
+class Earlier(Contract):
+    """An earlier task of the same conversation: its goal, its user, and the answer ("": there is none)."""
+
+    chain_id: str
+    goal: str
+    user: str | None = None
+    answer: str = ""
+
+
+class Task(Strict):
+    """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
+
+    `private` reaches tools as `ctx.private`, and nothing else: no model, no view, no log, and no value counts as its.
+    `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
+    ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
+    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1).
+    """
+
+    goal: Annotated[str, Meta(max_length=32_768)] = ""
+    plan: Plan | None = None
+    conversation_id: Annotated[str, Meta(max_length=256)] | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    private: Annotated[dict[str, Any], Meta(description="context for tools alone (C15)")] = field(default_factory=dict)
+    style: Style = Style.PLAN
+    mode: Mode = Mode.STRICT
+    tools: Annotated[tuple[str, ...], Meta(max_length=100)] | None = None
+    max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    siblings: Siblings = Siblings.COLLECT
+    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
+    intent: Annotated[Intent | None, Meta(description="in place of what a model reads from the goal (C12)")] = None
+    language: Annotated[str, Meta(max_length=16)] | None = None
+    tenant: Annotated[str, Meta(max_length=128)] | None = None
+    user: Annotated[str, Meta(max_length=256)] | None = None
+    budget: Budget = Budget()
+    deadline: datetime | None = None
+    # Filled in when the task is accepted; nobody else may.
+    earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
+
+    def __repr__(self) -> str:
+        return Struct.__repr__(replace(self, private={}))

@@ -1,0 +1,122 @@
+"""Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from haltpoint.contracts.base import Contract
+from haltpoint.contracts.work.plans import ProposedCall
+
+
+class ThoughtKind(StrEnum):
+    """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
+
+    INTENT = "intent"
+    PLAN = "plan"
+    ACT = "act"
+    REASON = "reason"
+    ANSWER = "answer"
+    VERIFY = "verify"
+
+
+class StepDecision(StrEnum):
+    """The model's own word on a step (C11): continue, or the honest way out."""
+
+    CONTINUE = "continue"
+    FAIL = "fail"
+
+
+class Usage(Contract):
+    """Tokens that one thought cost, and the model that had it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str = ""
+
+
+class Proposal(Contract):
+    """What the model wants in one turn. Hostile until `chain.contract` has checked it (C6)."""
+
+    content: str = ""
+    calls: tuple[ProposedCall, ...] = ()
+    decision: StepDecision = StepDecision.CONTINUE
+    repaired: Annotated[bool, Meta(description="the JSON had to be repaired (C9)")] = False
+    faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
+
+
+class Violation(StrEnum):
+    """The ways in which a model's word may fail the contract."""
+
+    BAD_PLAN = "bad_plan"
+    NO_CALL = "no_call"
+    UNREADABLE = "unreadable"
+    UNKNOWN_TOOL = "unknown_tool"
+    NOT_ALLOWED = "not_allowed"
+    BAD_ARGUMENTS = "bad_arguments"
+    NO_PROVENANCE = "no_provenance"
+    UNFOUNDED_FAIL = "unfounded_fail"
+    MISSING_TOOL = "missing_tool"
+    FALSE_MARK = "false_mark"
+    STUCK = "stuck"
+    UNPROVEN = "unproven"
+    BAD_INTENT = "bad_intent"
+    UNFULFILLED = "unfulfilled"
+
+
+BROKEN: dict[Violation, str] = {
+    Violation.BAD_PLAN: "sent an invalid plan",
+    Violation.NO_CALL: "replied with text instead of a tool call",
+    Violation.UNREADABLE: "sent a reply that cannot be read",
+    Violation.UNKNOWN_TOOL: "called an unknown tool",
+    Violation.NOT_ALLOWED: "called a tool that is not allowed here",
+    Violation.BAD_ARGUMENTS: "called a tool with invalid arguments",
+    Violation.NO_PROVENANCE: "used a value with no known source",
+    Violation.UNFOUNDED_FAIL: "gave up without an error",
+    Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.FALSE_MARK: "cited a result that does not exist",
+    Violation.STUCK: "repeated the same call",
+    Violation.UNPROVEN: "claimed something that did not happen",
+    Violation.BAD_INTENT: "quoted words that are not in the goal",
+    Violation.UNFULFILLED: "left out an effect that the goal asks for",
+}
+"""What each violation is, for people."""
+
+
+class Correction(Contract):
+    """What goes back to the model after a violation: what was missing, and the exact form (C6, D1)."""
+
+    violation: Violation
+    message: str
+    tool: str | None = None
+    pattern: Annotated[str | None, Meta(description="the pattern over the user's words that asked for it (C2)")] = None
+
+
+class Told(StrEnum):
+    """How words report a deed."""
+
+    DONE = "done"
+    REPORTED = "reported"
+    PLANNED = "planned"
+
+
+class Finding(Contract):
+    """One deed that an answer claims, as a check of its words found it (F3): `action_id` names its receipt."""
+
+    quote: Annotated[str, Meta(max_length=2000)]
+    told: Told
+    action_id: Annotated[str, Meta(max_length=512)] | None = None
+
+
+class Strike(Contract):
+    """One violation of the row that is being counted (D1): the thought that it is about, and what was wrong with it.
+
+    `place` is the step's id, `plan` or `answer`; `said` are the model's words, cut.
+    """
+
+    place: str
+    thought_id: str
+    violation: Violation
+    message: str
+    tool: str | None = None
+    said: str = ""
