@@ -19,10 +19,12 @@ _LINES = 200
 async def follow(
     views: Views, watchers: Watchers, chain_id: str, after: str | None, visible_to: VisibleTo
 ) -> AsyncIterator[bytes]:
-    """Every event behind `after` as it happens, until the final fact was sent or the chain is gone."""
-    with watchers.watch(chain_id) as woken:
+    """Every event behind `after` as it happens, until the final fact was sent or the chain is gone; and how far running
+    calls are, which no log has.
+    """
+    with watchers.watch(chain_id) as watch:
         while not watchers.closing:
-            woken.clear()
+            watch.woken.clear()
             part = await views.events(chain_id, after, _LINES, visible_to)
             if part.events:
                 yield b"".join(map(as_sse, part.events))  # together: each piece goes through all of HTTP
@@ -31,12 +33,16 @@ async def follow(
                 continue
             if part.over or (part.events and part.events[-1].type in FINAL_FACTS):
                 return
+            if watch.progress:
+                yield b"".join(watch.progress.values())
+                watch.progress.clear()
             try:
-                await asyncio.wait_for(woken.wait(), HEARTBEAT)
+                await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
             except TimeoutError:
                 yield b": heartbeat\n\n"
 
 
 def as_sse(event: EventView) -> bytes:
-    """One event on the wire: its id, its type, and the whole of it as JSON."""
-    return b"event: %s\ndata: %s\nid: %s\n\n" % (event.type.encode(), msgspec.json.encode(event), event.id.encode())
+    """One event on the wire: its type, the whole of it as JSON, and its id if a watcher can resume there."""
+    place = b"id: %s\n" % event.id.encode() if event.id else b""
+    return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), msgspec.json.encode(event), place)

@@ -1,18 +1,24 @@
 """The feed of a partition, read without a group: each gateway hears everything and wakes those who watch.
 
-What is heard is only that something happened. So nothing is lost when an entry is missed, and nothing is acknowledged.
+What is heard is that something happened, and how far running calls are. So nothing is lost when an entry is missed, and
+nothing is acknowledged.
 """
 
 import asyncio
 import math
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
 from redis.exceptions import RedisError
 
+from haltpoint.contracts.views import EventView, ProgressView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.streams.broker import POLL_MS
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint_gateway.event_stream import as_sse
 from haltpoint_gateway.watchers import Watchers
 
 _BATCH: Final = 256
@@ -48,8 +54,18 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 await asyncio.sleep(1.0)  # a server that refuses answers at once: do not ask in a loop
                 continue
             for entries in (found or {}).values():
-                for _, (_, lines, *_) in entries:
-                    for line in lines.decode(errors="replace").split():
+                for _, (kind, text, *_) in entries:
+                    if kind == b"progress":
+                        _show(watchers, text)
+                        continue
+                    for line in text.decode(errors="replace").split():
                         watchers.wake(line.partition(":")[0])
                 last = entries[-1][0]
             await asyncio.sleep(_PAUSE)
+
+
+def _show(watchers: Watchers, text: bytes) -> None:
+    """Pass a worker's report on, as the event that it is."""
+    with suppress(msgspec.MsgspecError):
+        told = msgspec.json.decode(text, type=ProgressView)
+        watchers.show(told.action_id, as_sse(EventView("", datetime.now(UTC), "progress", msgspec.to_builtins(told))))

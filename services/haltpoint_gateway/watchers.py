@@ -1,8 +1,20 @@
-"""Who waits for news of which chain. A wake-up says "look again" and nothing else; the log has the news."""
+"""Who waits for news of which chain. A wake-up says "look again", the log has the news; only progress is told here."""
 
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
+
+from haltpoint.contracts.base import chain_of
+
+
+class Watch:
+    """One open event stream: `woken` is set when something became true of its chain, and cleared before it looks.
+    `progress` is the newest report of each running call that it has not sent yet.
+    """
+
+    def __init__(self) -> None:
+        self.woken = asyncio.Event()
+        self.progress: dict[str, bytes] = {}
 
 
 class Watchers:
@@ -12,21 +24,21 @@ class Watchers:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._waiting: dict[str, set[Watch]] = {}
         self.present = asyncio.Event()
         self.closing = False
 
     @contextmanager
-    def watch(self, chain_id: str) -> Generator[asyncio.Event]:
-        """An event that is set whenever something becomes true of the chain; the watcher clears it before it looks."""
-        woken = asyncio.Event()
-        self._waiting.setdefault(chain_id, set()).add(woken)
+    def watch(self, chain_id: str) -> Generator[Watch]:
+        """Hear of one chain for as long as this is open."""
+        watch = Watch()
+        self._waiting.setdefault(chain_id, set()).add(watch)
         self.present.set()
         try:
-            yield woken
+            yield watch
         finally:
             waiting = self._waiting[chain_id]
-            waiting.discard(woken)
+            waiting.discard(watch)
             if not waiting:
                 del self._waiting[chain_id]
             if not self._waiting:
@@ -34,8 +46,17 @@ class Watchers:
 
     def wake(self, chain_id: str) -> None:
         """Let everybody look who watches this chain."""
-        for woken in self._waiting.get(chain_id, ()):
-            woken.set()
+        for watch in self._waiting.get(chain_id, ()):
+            watch.woken.set()
+
+    def show(self, action: str, report: bytes) -> None:
+        """Tell everybody who watches the chain of this action, or one above it, how far it is."""
+        chain = chain_of(action)
+        while chain:
+            for watch in self._waiting.get(chain, ()):
+                watch.progress[action] = report
+                watch.woken.set()
+            chain = chain.rpartition("~")[0]
 
     def wake_all(self) -> None:
         """Let everybody look."""

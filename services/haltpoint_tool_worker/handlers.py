@@ -112,6 +112,16 @@ class Handlers:
         """What it has now."""
         return [job.lease for job in list(self._jobs.values())]
 
+    def running_since(self, at: float) -> Sequence[Lease]:
+        """What has run since this moment of the monotonic clock, or longer. For any thread."""
+        return [job.lease for job in list(self._jobs.values()) if job.runs and job.runs[-1].began <= at]
+
+    def cancel(self, leases: Sequence[Lease]) -> None:
+        """The chains of these were cancelled."""
+        for one in leases:
+            if (job := self._jobs.get(one.ref)) is not None:
+                job.cancel()
+
     def overdue(self) -> Sequence[Finished]:
         """What is to be recorded of calls whose time is over while the event loop does not turn (E5), each once.
 

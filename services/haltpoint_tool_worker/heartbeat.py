@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping
+from typing import Final
 
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import HEARTBEAT, Service
@@ -16,6 +17,9 @@ from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.running.runner import Run
 
+_LOOK: Final = 0.5
+"""Seconds between two looks for cancelled chains, and that a call runs before its chain is looked at."""
+
 _log = logs.get(__name__)
 
 
@@ -23,9 +27,9 @@ class Heartbeat:
     """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own. Each second it says for
     `here` that the worker is there.
 
-    It keeps what `handlers` hold; they hear in the event loop that called `start` when the round began and what is
-    still ours. That loop is watched while there are tasks in `running`: a call that keeps it from turning is named, and
-    when its time is over that is recorded from here.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` when the round began, what is still
+    ours, and which of their chains were cancelled. That loop is watched while there are tasks in `running`: a call that
+    keeps it from turning is named, and when its time is over that is recorded from here.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class Heartbeat:
         here = self._here
         async with connect(here.url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
-            watch, due, present = LoopWatch(main, self._running), time.monotonic() + self._heartbeat, 0.0
+            watch, due, look, present = LoopWatch(main, self._running), time.monotonic() + self._heartbeat, 0.0, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 watch.look()
                 try:
@@ -70,6 +74,9 @@ class Heartbeat:
                     if time.monotonic() >= due:
                         due = time.monotonic() + self._heartbeat
                         await self._once(receipt_store, main)
+                    if time.monotonic() >= look:
+                        look = time.monotonic() + _LOOK
+                        await self._cancel(receipt_store, main)
                     if here.ready and time.monotonic() >= present:
                         present = time.monotonic() + HEARTBEAT
                         await here.announce(redis)
@@ -77,6 +84,12 @@ class Heartbeat:
                     _log.warning("Redis is unreachable; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
+
+    async def _cancel(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
+        if leases := self._handlers.running_since(time.monotonic() - _LOOK):
+            found = await receipt_store.cancelled(leases)
+            if over := [lease for lease, cancelled in zip(leases, found, strict=True) if cancelled]:
+                main.call_soon_threadsafe(self._handlers.cancel, over)
 
     async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
         at, leases = time.monotonic(), self._handlers.leases()

@@ -135,7 +135,7 @@ class Client:
             try:
                 async for event in self._stream(chain_id, after):
                     yield event
-                    after, waited = event.id, 0.0
+                    after, waited = event.id or after, 0.0
                     if event.type in FINAL_FACTS:
                         return
                 if (await self.chain(chain_id)).status in ("completed", "failed", "cancelled"):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -260,3 +261,28 @@ async def crowded(ctx: Ctx) -> dict[str, int]:
     if ctx.attempt == 1:
         raise ToolError.rate_limit("too many callers", retry_after=2)
     return {"attempt": ctx.attempt}
+
+
+@tool(says="Printed {pages} pages")
+async def print_pages(pages: int, ctx: Ctx) -> dict[str, int]:
+    """Print pages, one after the other, until all are printed or the chain is cancelled."""
+    _write_down(ctx, "printing")
+    try:
+        for page in range(pages):
+            ctx.progress(page / pages, f"page {page}")
+            await asyncio.sleep(0.2)
+    finally:
+        _write_down(ctx, "stopped printing")
+    return {"pages": pages}
+
+
+@tool(read_only=True)
+def count_sheep(ctx: Ctx) -> int:
+    """Count in a thread until the chain is cancelled."""
+    sheep = 0
+    while not ctx.cancelled:
+        sheep += 1
+        ctx.progress(min(sheep / 1000, 1), f"{sheep} sheep")
+        time.sleep(0.05)  # a thread: nobody waits for it
+    _write_down(ctx, "woke up")
+    return sheep

@@ -41,6 +41,7 @@ from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.classify import invalid_arguments
 from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.results.outcomes import Reading, read_failure
+from haltpoint_tool_worker.results.progress import progress_of
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.links import reasons_for_links
@@ -153,7 +154,7 @@ class Admission:
         tool, request = call.tool, job.request
         run = HookRun(tool, job, call.text, call.arguments)
         for hook in call.hook_chain.pre if call.hook_chain is not None else ():
-            context = self._context(job, tool, run.text)
+            context = self._context(job, tool)
             run.take(await ask(self._runner, hook, job, self._left(job), run.call(), context))
             if run.refusal is not None:
                 return Refusal(run.refusal, tuple(run.records))
@@ -177,7 +178,7 @@ class Admission:
             words = _DESTRUCTIVE.format(request.tool)
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
         if run.asked or reasons or request.approval is not None:
-            context = self._context(job, tool, run.text)
+            context = self._context(job, tool)
             seconds = min(request.timeout, self._left(job))
             taken = await take_preview(self._runner, job, tool, run.text, context, seconds)
             if isinstance(taken, Reading):
@@ -210,7 +211,7 @@ class Admission:
         tool = self._registry.find(job.request.tool)
         if tool is None or tool.reconcile is None:
             return unknown(job.request.tool, "its worker can no longer be asked whether it happened")
-        return await reconciled(self._runner, job, tool, self._context(job, tool, job.arguments), self._left(job))
+        return await reconciled(self._runner, job, tool, self._context(job, tool), self._left(job))
 
     async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
         """The result as the post-hooks leave it, and all hooks that ran for the call."""
@@ -218,7 +219,7 @@ class Admission:
         for hook in call.hook_chain.post if call.hook_chain is not None else ():
             if review.over:
                 break
-            context = self._context(job, call.tool, call.text)
+            context = self._context(job, call.tool)
             review.take(await ask(self._runner, hook, job, self._left(job), _hook_call(call), review.result(), context))
         return review.reading, tuple(review.records)
 
@@ -264,12 +265,12 @@ class Admission:
         if name is None:
             return call
         calls = self._calls_of(job, call.tool, call.seconds)
-        context = self._context(job, call.tool, call.text, request_context=job.request.context)
-        context.calls_by(calls)
-        call.arguments[name] = context
+        call.arguments[name] = self._context(job, call.tool, calls, context=job.request.context)
         return replace(call, calls=calls)
 
-    def _context(self, job: Job, tool: Tool, text: str, *, request_context: dict[str, Any] | None = None) -> Ctx[Any]:
+    def _context(
+        self, job: Job, tool: Tool, calls: Calls | None = None, *, context: dict[str, Any] | None = None
+    ) -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
         request = job.request
         return Ctx(
@@ -279,10 +280,13 @@ class Admission:
             attempt=request.attempt,
             tenant=request.tenant,
             user=request.user,
-            context=deepcopy(request.context) if request_context is None else request_context,
+            context=deepcopy(request.context) if context is None else context,
             confirmed=request.approval is not None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
+            call=calls,
+            progress=progress_of(self._receipt_store, request.action_id),
+            stopped=job.stopped,
         )
 
 

@@ -74,6 +74,9 @@ def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[B
         return read_result(tool, ended.value)
     if isinstance(ended, Raised):
         return read_failure(read_exception(tool, ended.error, no_effect))
+    if ended is Stopped.CANCELLED:
+        words = f"{tool.spec.name} was stopped: its chain was cancelled"
+        return read_failure(Failure(fault_of(ErrorType.UNKNOWN, words), Cause.BROKEN))
     return timed_out(tool, seconds) if ended is Stopped.TIMED_OUT else None
 
 

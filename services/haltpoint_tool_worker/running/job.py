@@ -17,7 +17,7 @@ from haltpoint_tool_worker.running.runner import Run, Stopped
 class Job(Struct, eq=False):
     """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
     `begun`: a worker may have started it before. `claiming`: the epoch may be another one already. `lost`: not ours any
-    more.
+    more. `cancelled`: its chain is.
 
     `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
     its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
@@ -37,6 +37,7 @@ class Job(Struct, eq=False):
     epoch: int = 0
     claiming: bool = False
     lost: bool = False
+    cancelled: bool = False
     caller: "Job | None" = None
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
@@ -67,6 +68,19 @@ class Job(Struct, eq=False):
         self.runs.append(run)
         if self.lost:
             run.stop(Stopped.LOST)
+        elif self.cancelled:
+            run.stop(Stopped.CANCELLED)
+
+    def stopped(self) -> bool:
+        """Whether the result of what runs is of no use any more. For any thread."""
+        ended = self.lost or self.cancelled or (bool(self.runs) and self.runs[-1].stopped is not None)
+        return ended or (self.caller is not None and self.caller.stopped())
+
+    def cancel(self) -> None:
+        """Its chain was cancelled: whatever runs is stopped, and what is known of it recorded."""
+        self.cancelled = True
+        for run in self.runs:
+            run.stop(Stopped.CANCELLED)
 
     def lose(self) -> None:
         """Somebody else has it now: whatever runs is stopped, nothing is recorded."""

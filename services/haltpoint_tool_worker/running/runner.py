@@ -47,6 +47,7 @@ class Stopped(Enum):
     """Why a tool was not waited for."""
 
     TIMED_OUT = "timed out"
+    CANCELLED = "cancelled"
     LOST = "lost"
 
 
@@ -86,15 +87,18 @@ class Run(Struct, eq=False):
         return self.what.is_async and not self.over and time.monotonic() > latest
 
     def stop(self, why: Stopped) -> None:
-        """Wait for it no longer than a moment."""
+        """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment when its chain was
+        cancelled, which its context says.
+        """
         if self.over or self.stopped is not None:
             return
         self.stopped = why
-        if self.task is None:
-            self._leave()
-        else:
+        if self.task is not None:
             self.task.cancel()
-            asyncio.get_running_loop().call_later(_GRACE, self._leave)
+        elif why is not Stopped.CANCELLED:
+            self._leave()
+            return
+        asyncio.get_running_loop().call_later(_GRACE, self._leave)
 
     def finish(self, answer: Returned | Raised) -> Ended | None:
         """Return the outcome for the caller; None if it stopped waiting."""
@@ -105,7 +109,7 @@ class Run(Struct, eq=False):
             return None
         if self.late:
             return Stopped.TIMED_OUT
-        taken = self.stopped is None or (self.stopped is Stopped.TIMED_OUT and isinstance(answer, Returned))
+        taken = self.stopped is None or (self.stopped is not Stopped.LOST and isinstance(answer, Returned))
         return answer if taken else self.stopped
 
     def _leave(self) -> None:

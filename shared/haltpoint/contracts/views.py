@@ -246,8 +246,18 @@ class ChainView(ChainSummary):
     deadline: datetime
 
 
+class ProgressView(Contract, omit_defaults=False):
+    """How far a running call is, from 0 to 1 and in its tool's words: the details of an event `progress`."""
+
+    action_id: str
+    fraction: float
+    text: str = ""
+
+
 class EventView(Contract, omit_defaults=False):
-    """One fact of a chain's log. `id` is `<line>.<fact>`, rising; a watcher resumes behind the last one it saw."""
+    """One fact of a chain's log. `id` is `<line>.<fact>`, rising; a watcher resumes behind the last one it saw. An
+    event `progress` is no fact and has none ("").
+    """
 
     id: str
     at: datetime

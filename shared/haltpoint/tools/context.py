@@ -25,6 +25,7 @@ P = ParamSpec("P")
 
 
 Caller = Callable[[str, dict[str, Any]], Awaitable[Any]]
+Progress = Callable[[float, str], None]
 
 
 def _question(method: Callable[P, T]) -> Callable[P, T]:
@@ -52,13 +53,16 @@ class Ctx(Generic[Deps]):
 
     `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
     is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
-    `confirmed` is true when a person approved this very call. In a test `call` takes the place of the worker: an
-    async function of a tool's name and the arguments, which gives the data.
+    `confirmed` is true when a person approved this very call. In a test three functions take the place of the worker:
+    `call` is async, gets a tool's name and the arguments and gives the data; `progress` gets a fraction and a text;
+    `stopped` says whether the call is to end.
     """
 
     __slots__ = (
         "_call",
         "_deadline_ms",
+        "_progress",
+        "_stopped",
         "action_id",
         "attempt",
         "confirmed",
@@ -84,8 +88,12 @@ class Ctx(Generic[Deps]):
         confirmed: bool = False,
         deadline_ms: int | None = None,
         call: Caller | None = None,
+        progress: Progress | None = None,
+        stopped: Callable[[], bool] | None = None,
     ) -> None:
         self._call = call
+        self._progress = progress
+        self._stopped = stopped
         self.deps = deps
         self.tool = tool
         self.action_id = action_id
@@ -113,6 +121,13 @@ class Ctx(Generic[Deps]):
         return None if self._deadline_ms is None else datetime.fromtimestamp(self._deadline_ms / 1000, UTC)
 
     @property
+    def cancelled(self) -> bool:
+        """Whether the result is of no use any more: the chain was cancelled, the time is over, or another worker has
+        the call. An async function gets asyncio.CancelledError then; one in a thread looks here and ends by itself.
+        """
+        return self._stopped is not None and self._stopped()
+
+    @property
     def log(self) -> "FilteringBoundLogger":
         """A logger that knows the tool, the chain and the action."""
         import structlog  # here: most tools never log, and the import is slow
@@ -134,9 +149,15 @@ class Ctx(Generic[Deps]):
             raise RuntimeError("ctx.call must be awaited: declare the tool with async def") from None
         return self._call(tool, arguments)
 
-    def calls_by(self, call: Caller) -> None:
-        """Let `call` carry out what this context's tool calls: the worker's."""
-        self._call = call
+    def progress(self, fraction: float, text: str = "") -> None:
+        """Show people how far the call is: `fraction` from 0 to 1, and in words. For any thread; waits for nothing.
+
+        At most one a second is shown, and none is kept. Raises ValueError for a fraction that is none.
+        """
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"a fraction is between 0 and 1, not {fraction}")
+        if self._progress is not None:
+            self._progress(float(fraction), text)
 
     def ok(
         self,

@@ -66,3 +66,18 @@ def test_errors_know_their_type_and_whether_to_try_again() -> None:
     }
     with pytest.raises(ValueError, match="SOMETHING"):
         ToolError("SOMETHING", "words")
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.01, float("nan")])
+def test_progress_is_a_fraction(fraction: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Ctx().progress(fraction)
+
+
+def test_a_test_sees_progress_and_stops_the_call_in_the_workers_place() -> None:
+    told: list[tuple[float, str]] = []
+    ctx: Ctx[None] = Ctx(progress=lambda *report: told.append(report), stopped=lambda: len(told) == 2)
+    while not ctx.cancelled:
+        ctx.progress(len(told) / 2, "half")
+    assert told == [(0.0, "half"), (0.5, "half")]
+    assert not Ctx().cancelled

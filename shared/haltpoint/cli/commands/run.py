@@ -125,7 +125,7 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
         return True
 
     try:
-        chain = await follow(client, chain_id, shown.show, asked)
+        chain = await follow(client, chain_id, shown.show, asked, shown.progress)
     finally:
         shown.close()
     if exit_code(chain) is Exit.WAITING:

@@ -12,9 +12,10 @@ from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views import ChainView, RequestView
+    from haltpoint.contracts.views import ChainView, ProgressView, RequestView
 
 Show = Callable[["ChainView"], None]
+Progress = Callable[["ProgressView"], None]
 Asked = Callable[["RequestView"], Awaitable[bool]]
 """Called once with each open question; false: do not wait for its answer."""
 
@@ -22,10 +23,15 @@ _LOOK_AGAIN = 5.0  # seconds
 ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
 
 
-async def follow(client: "Client", chain_id: str, show: Show | None, asked: Asked | None = None) -> "ChainView":
+async def follow(
+    client: "Client", chain_id: str, show: Show | None, asked: Asked | None = None, progress: Progress | None = None
+) -> "ChainView":
     """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one,
-    with the questions of the chains that carry out skills for it.
+    with the questions of the chains that carry out skills for it. `progress` gets how far running calls are.
     """
+    import msgspec
+
+    from haltpoint.contracts.views import ProgressView
     from haltpoint.runs import asked_below
 
     news = asyncio.Event()
@@ -34,8 +40,11 @@ async def follow(client: "Client", chain_id: str, show: Show | None, asked: Aske
     async def listen() -> None:
         nonlocal over
         try:
-            async for _ in client.events(chain_id):
-                news.set()
+            async for event in client.events(chain_id):
+                if event.type != "progress":
+                    news.set()
+                elif progress is not None:
+                    progress(msgspec.convert(event.details, ProgressView))
         finally:
             over = True
             news.set()

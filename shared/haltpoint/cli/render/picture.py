@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.live import Live
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +21,7 @@ from haltpoint.cli.wording import visible, wrapped
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from haltpoint.contracts.views import ChainView
+    from haltpoint.contracts.views import ChainView, ProgressView
 
 
 class Teller(Protocol):
@@ -28,6 +29,9 @@ class Teller(Protocol):
 
     def show(self, chain: "ChainView") -> None:
         """Show what is new."""
+
+    def progress(self, report: "ProgressView") -> None:
+        """Show how far a running call is."""
 
     def pause(self) -> AbstractContextManager[None]:
         """Be silent and still for a while."""
@@ -69,6 +73,9 @@ class Lines:
                 text = "\n".join(wrapped(text, self._console.width, " " * (11 + 2 * line.depth)))
             self._console.print(Text(text), soft_wrap=True)
 
+    def progress(self, report: "ProgressView") -> None:
+        """Not here: a line a second is too many."""
+
     def pause(self) -> AbstractContextManager[None]:
         """Nothing moves here."""
         return nullcontext()
@@ -85,6 +92,11 @@ class Picture:
         self._chain: ChainView | None = None
         self._live: Live | None = None
         self._left: Counter[Line] = Counter()
+        self._progress: dict[str, ProgressView] = {}
+
+    def progress(self, report: "ProgressView") -> None:
+        """Draw a bar until the call ends."""
+        self._progress[report.action_id] = report
 
     def show(self, chain: "ChainView") -> None:
         """Draw this state from now on."""
@@ -122,6 +134,10 @@ class Picture:
             body = [*body[:1], *body[-(height - 1) :]]
         yield Group(*(Text.assemble(*((part.text, part.style or "") for part in row)) for row in body))
         if self._chain.status not in ENDS:
+            running = [action for step in self._chain.steps for action in step.actions if action.receipt is None]
+            for action in running:
+                if (report := self._progress.get(action.id)) is not None:
+                    yield _bar(action.tool, report)
             yield Spinner("dots", Text(_doing(self._chain), style="dim"), style="cyan")
 
 
@@ -186,6 +202,18 @@ def _box(lines: list[Line]) -> RenderableType:
     title = Text.assemble((" STOP ", "bold black on yellow"), (f" {question.note}: a person decides ", "yellow"))
     box = Panel(body, title=title, title_align="left", border_style="yellow", expand=False, padding=(0, 1))
     return Padding(box, (0, 0, 0, 3))
+
+
+def _bar(tool: str, report: "ProgressView") -> RenderableType:
+    """How far a running call is, on one line of any width."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(width=20)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    bar = ProgressBar(total=1.0, completed=report.fraction, width=20, complete_style="cyan", finished_style="green")
+    grid.add_row(f"   {visible(tool)}", bar, f"{report.fraction:.0%}", Text(visible(report.text), style="dim"))
+    return grid
 
 
 def _doing(chain: "ChainView") -> str:

@@ -13,20 +13,24 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
-from msgspec import Struct, structs
+from msgspec import Struct, json, structs
 
 from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
+from haltpoint.contracts.views import ProgressView
 from haltpoint.runtime.store.loading import decode_action
-from haltpoint.runtime.store.rows import Key, action_of, action_parts, local
+from haltpoint.runtime.store.rows import Head, Key, action_of, action_parts, local
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.tasks import AT_THE_END
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
 from haltpoint.runtime.streams.wire import encode
+
+_FEED_AGE: Final = 900_000
+"""Milliseconds that entries stay in a feed."""
 
 Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
 
@@ -163,6 +167,14 @@ class ReceiptStore:
         async with asyncio.timeout(AT_THE_END):
             await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
 
+    def show_progress(self, report: ProgressView) -> None:
+        """Tell whoever watches the chain how far a call is; when Redis refuses it, nobody hears of it."""
+        partition = self._topology.partition(report.action_id)
+        oldest = time.time_ns() // 1_000_000 - _FEED_AGE
+        feed = self._topology.key(partition, "feed")
+        sent = self._calls.call("XADD", feed, "MINID", "~", oldest, "*", "progress", json.encode(report))
+        sent.add_done_callback(asyncio.Future.exception)
+
     async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
         """Keep these leases; for each whether it is still ours."""
         kept: dict[Lease, bool] = {}
@@ -179,6 +191,14 @@ class ReceiptStore:
 
         await asyncio.gather(*(heartbeat(partition, ours) for partition, ours in partitions.items()))
         return [kept[one] for one in leases]
+
+    async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
+        """For each whether its chain was cancelled."""
+        chains = {(one.ref.partition, chain_of(one.action_id)) for one in leases}
+        keys = {chain: self._topology.key(partition, Key.CHAIN, chain) for partition, chain in chains}
+        found = await asyncio.gather(*(self._calls.call("HGET", key, Head.STATUS) for key in keys.values()))
+        status = dict(zip(keys, found, strict=True))
+        return [status[chain_of(one.action_id)] == b"cancelled" for one in leases]
 
     async def release(self, lease: Lease) -> bool:
         """Hand an entry back, as if it were new; False when it is not ours or may not be run by another.
