@@ -206,14 +206,14 @@ def _box(lines: list[Line]) -> RenderableType:
 
 def _bar(tool: str, report: "ProgressView") -> RenderableType:
     """How far a running call is, on one line of any width."""
+    bar = ProgressBar(total=1.0, completed=report.fraction, width=16, complete_style="cyan", finished_style="green")
+    text = Text.assemble(f"{report.fraction:4.0%}  {visible(tool)}  ", (visible(report.text), "dim"), no_wrap=True)
+    text.overflow = "ellipsis"
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column(width=20)
-    grid.add_column(justify="right", no_wrap=True)
-    grid.add_column(no_wrap=True, overflow="ellipsis")
-    bar = ProgressBar(total=1.0, completed=report.fraction, width=20, complete_style="cyan", finished_style="green")
-    grid.add_row(f"   {visible(tool)}", bar, f"{report.fraction:.0%}", Text(visible(report.text), style="dim"))
-    return grid
+    grid.add_column(min_width=16)
+    grid.add_column()
+    grid.add_row(bar, text)
+    return Padding(grid, (0, 0, 0, 3))
 
 
 def _doing(chain: "ChainView") -> str:
