@@ -170,3 +170,49 @@ async def test_a_state_directory_is_made_where_only_the_address_is_kept(tmp_path
         assert not (tmp_path / "state").exists()
         async with come_up(tmp_path, **variables):
             assert (tmp_path / "state" / ADDRESS_FILE).exists()
+
+
+SHOP = """
+import asyncio
+from pathlib import Path
+from haltpoint import tool
+
+@tool(read_only=True)
+async def stock(folder: str) -> str:
+    Path(folder, "begun").touch()
+    while not Path(folder, "enough").exists():
+        await asyncio.sleep(0.02)
+    return "plenty"
+"""
+
+
+async def test_up_reloads_tools_whose_files_change_and_loses_no_running_call(tmp_path: Path) -> None:
+    (shop := tmp_path / "shop.py").write_text(SHOP)
+    path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+    async with come_up(tmp_path, "--reload", HALTPOINT_TOOLS="shop", PYTHONPATH=path) as log:
+        key = (tmp_path / "state" / KEY_FILE).read_text().strip()
+        url = (tmp_path / "state" / ADDRESS_FILE).read_text().strip()
+        async with Client(url, key) as client:
+            call = {"tool": "stock", "arguments": {"folder": str(tmp_path)}}
+            run = await client.run(task={"plan": {"steps": [{"id": "in", "actions": [call]}]}})
+            await wait_until((tmp_path / "begun").exists)
+
+            shop.write_text(SHOP.replace("stock", "shelf") + SHOP)
+
+            await wait_until(lambda: "shop.py changed: reloading the tools" in log.read_text())
+            (tmp_path / "enough").touch()
+            result = await run.result()
+            assert result.status == "completed"
+            assert result.chain.steps[0].actions[0].receipt is not None
+            assert result.chain.steps[0].actions[0].receipt.metadata.attempt == 1
+
+            async def offered() -> bool:
+                return "shelf" in {one.name for one in await client.tools()}
+
+            await wait_until(offered)
+
+
+async def test_reload_is_for_tool_workers(tmp_path: Path) -> None:
+    done = up(tmp_path, "gateway", "--reload")
+    assert done.returncode == 2
+    assert "--reload is for tool workers" in done.stderr

@@ -42,6 +42,9 @@ def add_to(app: typer.Typer) -> None:
         skills: Annotated[
             list[str] | None, typer.Option(metavar="DIR", help="Directory with skills; may be repeated.")
         ] = None,
+        reload: Annotated[
+            bool, typer.Option("--reload", help="Start the tool workers again when their files change.")
+        ] = False,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
         beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
     ) -> int:
@@ -52,8 +55,10 @@ def add_to(app: typer.Typer) -> None:
             die_with_owner(owner_fd)
         if queue and services and Service.TOOL_WORKER not in services:
             raise usage("--queue is for tool workers", "none is started", "haltpoint up tool-worker --queue Q")
+        if reload and services and Service.TOOL_WORKER not in services:
+            raise usage("--reload is for tool workers", "none is started", "haltpoint up tool-worker --reload")
         settings = shell.load(tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None)
-        if services and len(services) == 1 and workers == 1:
+        if services and len(services) == 1 and workers == 1 and not reload:
             return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
         if not settings.tools and not settings.skills and (not services or Service.TOOL_WORKER in services):
             why, fix = (
@@ -61,7 +66,7 @@ def add_to(app: typer.Typer) -> None:
                 "Name one: haltpoint up --tools haltpoint.examples.contacts.tools",
             )
             raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
-        return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()))
+        return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload)
 
 
 def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...], beside: tuple[Service, ...]) -> int:
@@ -81,13 +86,20 @@ def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...],
 
 
 def _supervised(
-    shell: Shell, settings: "Settings", services: tuple[str, ...], workers: int, queues: tuple[str, ...]
+    shell: Shell,
+    settings: "Settings",
+    services: tuple[str, ...],
+    workers: int,
+    queues: tuple[str, ...],
+    *,
+    reload: bool,
 ) -> int:
     """This process keeps the services alive until Ctrl-C or SIGTERM."""
     import asyncio
     import signal
 
     from haltpoint.cli.gateway import KEY_FILE
+    from haltpoint.cli.local.reloading import reload_tools
     from haltpoint.cli.local.system import SERVICES, System
 
     async def main() -> None:
@@ -103,6 +115,8 @@ def _supervised(
             if settings.gateway.admin_key is None and not services:
                 shell.note(f"the admin key is in {settings.state_dir / KEY_FILE}; Ctrl-C stops")
             try:
+                if reload:
+                    await reload_tools(system, shell.note)
                 await asyncio.Event().wait()
             finally:
                 shell.note("stopping ...")

@@ -1,0 +1,56 @@
+"""`up --reload`: tool workers that start again when the files of their tools change."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Final
+
+from haltpoint.cli.local.supervisor import Say
+from haltpoint.cli.local.system import System
+from haltpoint.runtime.config.settings import Settings
+
+_LOOK: Final = 0.5
+"""Seconds between two looks at the files."""
+
+
+async def reload_tools(system: System, say: Say) -> None:
+    """Replace the tool workers, one after the other, whenever a file of their tools, hooks or skills has changed.
+
+    Each finishes the calls that it runs before its successor starts. Runs until it is cancelled.
+    """
+    before = state_of(system.settings)
+    while True:
+        await asyncio.sleep(_LOOK)
+        if (now := state_of(system.settings)) == before:
+            continue
+        changed = sorted({path for path, _ in now ^ before})
+        say(f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} changed: reloading the tools")
+        before = now
+        for child in system.supervisor.children:
+            if child.service == "tool-worker":
+                await system.supervisor.replace(child, child.words)
+
+
+def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:
+    """The files that these settings make a worker read, each with the time of its last change."""
+    found: set[tuple[Path, int]] = set()
+    for path in _files(settings):
+        with suppress(OSError):  # it is gone since
+            found.add((path, path.stat().st_mtime_ns))
+    return frozenset(found)
+
+
+def _files(settings: Settings) -> Iterator[Path]:
+    for skills in settings.skills:
+        yield from (path for path in Path(skills).rglob("*") if path.is_file())
+    for name in (*settings.tools, *settings.hooks):
+        spec = PathFinder.find_spec(name.partition(":")[0].partition(".")[0], [str(Path.cwd()), *sys.path])
+        if spec is None:
+            continue
+        for folder in spec.submodule_search_locations or ():
+            yield from Path(folder).rglob("*.py")
+        if spec.origin is not None and not spec.submodule_search_locations:
+            yield from Path(spec.origin).parent.glob("*.py")  # and what it imports from beside it
