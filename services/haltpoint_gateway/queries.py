@@ -52,6 +52,14 @@ class EventQuery(Form):
     limit: int = Field(default=500, ge=1, le=5000, description="lines of the log; each has a few events")
 
 
+class Feedback(Form):
+    """What a person says of a chain, or of one action: that it was wrong, or right, in words if they like."""
+
+    wrong: bool
+    action_id: str | None = Field(default=None, max_length=500)
+    words: str = Field(default="", max_length=4096)
+
+
 class Cancel(Form):
     """Why a chain is stopped."""
 

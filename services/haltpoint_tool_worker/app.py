@@ -16,6 +16,7 @@ from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, load
+from haltpoint_tool_worker.results.action_line import action_line
 from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.running.slots import Slots
 
@@ -53,7 +54,9 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
     pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease)
     dead_letters = DeadLetters(here.calls, here.topology)
-    handlers = Handlers(slots, pipeline, receipt_store, dead_letters, here.stopping.is_set)
+    handlers = Handlers(
+        slots, pipeline, receipt_store, dead_letters, here.stopping.is_set, action_line(settings.log.actions)
+    )
     heartbeat = Heartbeat(here, handlers, runner.running)
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)

@@ -25,6 +25,7 @@ from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.results.action_line import Tell
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.slots import Slots
 
@@ -41,7 +42,7 @@ _log = logs.get(__name__)
 class Handlers:
     """What a worker does with what it reads. For one event loop; `leases` and `overdue` are for other threads too.
 
-    `stopping` says whether the worker ends.
+    `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Handlers:
         receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         stopping: Callable[[], bool],
+        tell: Tell | None = None,
     ) -> None:
         self.slots = slots
         self._pipeline = pipeline
@@ -58,6 +60,7 @@ class Handlers:
         self._dead_letters = dead_letters
         self._jobs: dict[EntryRef, Job] = {}
         self._stopping = stopping
+        self._tell = tell
         self._under_way: set[asyncio.Future[Any]] = set()
         self._suspect_ended = asyncio.Event()
         self._promised: dict[str, int] = {}
@@ -222,6 +225,8 @@ class Handlers:
             return
         if (status := receipt.result()) is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value)
+        elif self._tell is not None:
+            self._tell(job, finished)
         if job.span is not None:
             fault = finished.outcome.error
             told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}

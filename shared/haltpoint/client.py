@@ -24,7 +24,16 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
+from haltpoint.contracts.views import (
+    ActionRecord,
+    ChainSummary,
+    ChainView,
+    EventView,
+    Page,
+    RequestView,
+    StatsView,
+    ToolView,
+)
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
 
@@ -146,6 +155,19 @@ class Client:
             pause = min(0.05 + waited, 2.0)
             await asyncio.sleep(pause)
             waited += pause
+
+    async def actions(self, chain_id: str) -> tuple[ActionRecord, ...]:
+        """The action log of a chain: one record for each action. Raises GatewayError `no_such_chain`."""
+        return (await self._get(Page[ActionRecord], _path("chains", chain_id, "actions"))).items
+
+    async def feedback(
+        self, chain_id: str, words: str = "", *, wrong: bool = True, action_id: str | None = None
+    ) -> None:
+        """Say that a chain, or one of its actions, was wrong (or right). Raises GatewayError `no_such_chain`,
+        `no_such_action`, `too_much_feedback`.
+        """
+        said = {"wrong": wrong, "words": words, **({"action_id": action_id} if action_id else {})}
+        await self._send("POST", _path("chains", chain_id, "feedback"), json=said)
 
     async def cancel(self, chain_id: str, reason: str = "") -> None:
         """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""

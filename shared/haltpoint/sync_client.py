@@ -15,7 +15,16 @@ from typing import Any, Self, TypeVar
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, StatsView, ToolView
+from haltpoint.contracts.views import (
+    ActionRecord,
+    ChainSummary,
+    ChainView,
+    EventView,
+    Page,
+    RequestView,
+    StatsView,
+    ToolView,
+)
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result, Run
 
@@ -92,6 +101,14 @@ class SyncClient:
     def chains(self, status: str | None = None, *, cursor: str | None = None, limit: int = 50) -> Page[ChainSummary]:
         """See `Client.chains`."""
         return self.wait(self._client.chains(status, cursor=cursor, limit=limit))
+
+    def actions(self, chain_id: str) -> tuple[ActionRecord, ...]:
+        """See `Client.actions`."""
+        return self.wait(self._client.actions(chain_id))
+
+    def feedback(self, chain_id: str, words: str = "", *, wrong: bool = True, action_id: str | None = None) -> None:
+        """See `Client.feedback`."""
+        self.wait(self._client.feedback(chain_id, words, wrong=wrong, action_id=action_id))
 
     def cancel(self, chain_id: str, reason: str = "") -> None:
         """See `Client.cancel`."""

@@ -256,3 +256,26 @@ async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
         assert watching.wait(PATIENCE) == 130
         assert watching.stderr.read() == ""
     await client.cancel(run.id)
+
+
+def test_the_action_log_and_a_correction(system: Running) -> None:
+    chain = document(system.command("run", "Tell Jane hello", "--json"))["id"]
+
+    find, send = document(system.command("chain", "actions", chain, "--json"))
+    assert (find["tool"], send["tool"]) == ("lookup_contacts", "send_message")
+    assert find["tokens"] > 0
+    assert send["duration_ms"] is not None
+    assert {one["source"] for one in send["sources"].values()} == {"goal", "result"}
+    lines = [line.split("\t") for line in system.command("chain", "actions", chain).stdout.splitlines()]
+    assert [line[:3] for line in lines] == [["find.1", "lookup_contacts", "done"], ["send.1", "send_message", "done"]]
+
+    before = _corrections(system)
+    done = system.command("chain", "wrong", chain, "the other Jane", "--action", f"{chain}.send.1")
+    assert (done.returncode, done.stderr) == (0, "recorded, thank you\n")
+    assert _corrections(system) == before + 1
+    assert system.command("chain", "wrong", chain, "--action", "x").returncode == 1
+
+
+def _corrections(system: Running) -> int:
+    tools = document(system.command("stats", "--json"))["tools"]
+    return sum(row["corrections"] for row in tools if row["name"] == "send_message")

@@ -9,13 +9,14 @@ from pydantic import BaseModel
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import TaskCancelled
-from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page
-from haltpoint.runtime.store.store import CancelStatus
+from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page
+from haltpoint.runtime.store.counting import UNKNOWN
+from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.event_stream import follow
 from haltpoint_gateway.gateway import Gateway, Reader, Submitter
 from haltpoint_gateway.problems import Problem, responses
-from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery
+from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery, Feedback
 
 
 class Accepted(BaseModel):
@@ -93,6 +94,14 @@ def routes(gateway: Gateway) -> APIRouter:
         stream = follow(views, gateway.watchers, chain_id, after, who.can_see)
         return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
+    @router.get("/{chain_id}/actions", responses=responses(404))
+    async def get_actions(chain_id: str, who: Reader) -> Page[ActionRecord]:
+        """The action log: one record for each action, in the order in which they began; secrets are starred."""
+        found = await views.actions(chain_id, who.can_see)
+        if found is None:
+            raise no_chain(chain_id)
+        return Page[ActionRecord](items=found)
+
     @router.get(
         "/{chain_id}/results/{action_id}",
         response_class=Response,
@@ -105,6 +114,25 @@ def routes(gateway: Gateway) -> APIRouter:
             hint = "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
             raise Problem(404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint)
         return Response(data, media_type="application/json")
+
+    @router.post("/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415))
+    async def give_feedback(chain_id: str, who: Submitter, body: Feedback) -> None:
+        """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are counted by tool."""
+        found = await views.actions(chain_id, who.can_see)
+        if found is None:
+            raise no_chain(chain_id)
+        tools = {one.action_id: one.tool for one in found}
+        if body.action_id is not None and body.action_id not in tools:
+            hint = "GET the chain's actions: the id is `action_id` there."
+            raise Problem(404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint)
+        tool = tools[body.action_id] if body.action_id else UNKNOWN
+        fact = {**body.model_dump(exclude_none=True), "by": who.name}
+        match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
+            case FeedbackStatus.UNKNOWN:
+                raise no_chain(chain_id)
+            case FeedbackStatus.FULL:
+                hint = "The first 100 are in the log; GET the events to read them."
+                raise Problem(409, "too_much_feedback", f"The chain {chain_id!r} takes no more feedback.", hint=hint)
 
     @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
     async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:

@@ -16,7 +16,10 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("", responses=responses())
     async def stats(_: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
-        """Calls, failures, violations, strikes and escalations by tool, model, pattern and day, of all tenants."""
-        return await gateway.history.read(query.days)
+        """Calls, failures, questions, corrections, violations and strikes by tool, model, pattern and day, of all
+        tenants.
+        """
+        tools = await gateway.catalogue.read()
+        return await gateway.history.read(query.days, {name for name, spec in tools.items() if spec.may_clarify})
 
     return router

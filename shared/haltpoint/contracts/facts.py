@@ -31,6 +31,7 @@ class FactType(StrEnum):
     CHAIN_COMPLETED = "chain.completed"
     CHAIN_FAILED = "chain.failed"
     CHAIN_CANCELLED = "chain.cancelled"
+    FEEDBACK_GIVEN = "feedback.given"
 
 
 FINAL_FACTS = frozenset({FactType.CHAIN_COMPLETED, FactType.CHAIN_FAILED, FactType.CHAIN_CANCELLED})

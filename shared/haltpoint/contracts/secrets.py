@@ -1,7 +1,7 @@
 """Secrets of known forms inside of text: keys, tokens, passwords. Where one is found, three stars take its place."""
 
 import re
-from typing import Final
+from typing import Any, Final
 
 STARS: Final = "***"
 
@@ -28,3 +28,20 @@ def without_secrets(text: str) -> str:
     for pattern, stars in _SECRETS:
         text = pattern.sub(stars, text)
     return text
+
+
+def names_secret(name: str) -> bool:
+    """Whether what has this name is a secret, whatever it looks like."""
+    return without_secrets(f"{name}=x") != f"{name}=x"
+
+
+def starred(value: Any) -> Any:
+    """JSON values with stars in place of secrets: in texts, and for fields whose name says that they are secret."""
+    match value:
+        case str():
+            return without_secrets(value)
+        case list():
+            return [starred(one) for one in value]
+        case dict():
+            return {name: STARS if names_secret(name) else starred(one) for name, one in value.items()}
+    return value

@@ -90,6 +90,39 @@ class ActionView(View):
     ended_at: datetime | None = None
 
 
+class ActionError(View):
+    """Why an action failed."""
+
+    type: str
+    message: str
+    recoverable: bool
+
+
+class ActionRecord(View):
+    """One record of the action log. `step` is the step's number in the plan, from 1; `input` the arguments as they ran.
+
+    `status`: dispatched, resting, asking, done or failed. `result` is the data of a success. `attempts` counts the
+    runs, `tokens` those of the thought that proposed the call (null: a literal call), `by` names the person who gave
+    the result. Secrets of known forms are starred.
+    """
+
+    action_id: str
+    time: datetime | None = None
+    step: int
+    step_id: str
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict)
+    status: str
+    cached: bool = False
+    result: dict[str, Any] | None = None
+    error: ActionError | None = None
+    duration_ms: int | None = None
+    attempts: int = 1
+    sources: dict[str, Source] = Field(default_factory=dict)
+    tokens: int | None = None
+    by: str = ""
+
+
 class ThoughtView(View):
     """What the model said in one turn of a step: words, and the calls that it wanted."""
 
@@ -266,7 +299,12 @@ class EventView(Contract, omit_defaults=False):
 
 
 class StatsRow(View):
-    """What was counted of one tool, model or pattern. `calls` of a model are its thoughts."""
+    """What was counted of one tool, model or pattern. `calls` of a model are its thoughts.
+
+    Of a tool also the questions about it: `asked`, `answered`, of these `none` of the options, and for tools that may
+    ask which one is meant `direct`, the calls that brought a result without a question. `corrections`: a person said
+    that it was wrong.
+    """
 
     name: str
     calls: int = 0
@@ -274,10 +312,15 @@ class StatsRow(View):
     violations: int = 0
     strikes: int = 0
     escalations: int = 0
+    asked: int = 0
+    answered: int = 0
+    none: int = 0
+    direct: int = 0
+    corrections: int = 0
 
 
 class DayView(View):
-    """What was counted on one day (UTC): calls and failures of tools, the rest of models."""
+    """What was counted on one day (UTC): calls, failures, questions and corrections of tools, the rest of models."""
 
     day: date
     calls: int
@@ -285,6 +328,10 @@ class DayView(View):
     violations: int
     strikes: int
     escalations: int
+    asked: int = 0
+    answered: int = 0
+    none: int = 0
+    corrections: int = 0
 
 
 class StatsView(View):

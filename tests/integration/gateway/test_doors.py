@@ -27,9 +27,12 @@ ROUTES = [
     ("POST", "/v1/tasks", Scope.SUBMIT),
     ("GET", "/v1/chains/x/results/x.s.1", Scope.READ),
     ("POST", "/v1/chains/x/cancel", Scope.SUBMIT),
+    ("GET", "/v1/chains/x/actions", Scope.READ),
+    ("POST", "/v1/chains/x/feedback", Scope.SUBMIT),
     ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
 ]
 BODIES = {"/v1/tasks": task(), "/v1/requests/x.r1/answer": {"kind": "clarification", "option_id": "u1"}}
+BODIES["/v1/chains/x/feedback"] = {"wrong": True}
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), ROUTES)

@@ -140,3 +140,72 @@ async def test_a_cancelled_chain_ends_and_its_question_is_withdrawn(client: Clie
     with pytest.raises(GatewayError) as refused:
         await client.answer(request.id, option_id="u1")
     assert refused.value.code == "request_stale"
+
+
+async def _told_john(client: Client) -> str:
+    """The id of a chain in which a person chose John Doe."""
+    run = await client.run(task=TELL_JOHN)
+    request = await run.expects_request("clarification")
+    await client.answer(request.id, option_id="u2")
+    assert (await run.result()).status == "completed"
+    return run.id
+
+
+async def test_the_action_log_has_one_record_for_each_action(client: Client) -> None:
+    chain_id = await _told_john(client)
+
+    found, sent = await client.actions(chain_id)
+
+    assert (found.step, found.tool, found.input, found.status) == (1, "lookup_contacts", {"query": "John"}, "done")
+    assert found.by == "admin"
+    assert found.result is not None
+    assert found.result["selected"]["id"] == "u2"
+    assert (sent.step, sent.step_id, sent.action_id) == (2, "send", f"{chain_id}.send.1")
+    assert (sent.input["recipient_id"], sent.result) == ("u2", {"sent": True})
+    assert (sent.error, sent.attempts, sent.tokens) == (None, 1, None), "nobody has thought of a literal call"
+    assert sent.time is not None
+    with pytest.raises(GatewayError) as unknown:
+        await client.actions("nope")
+    assert unknown.value.code == "no_such_chain"
+
+
+async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
+    chain_id = await _told_john(client)
+
+    await client.feedback(chain_id, "the other John", action_id=f"{chain_id}.send.1")
+    await client.feedback(chain_id, wrong=False)
+
+    events = [event async for event in client.events(chain_id)]
+    assert events[-1].type == "chain.completed", "who watches hears of the end once"
+    assert "answer" in events[-1].details
+    behind = [event async for event in client.events(chain_id, after=events[-1].id)]
+    assert [(one.type, one.details) for one in behind] == [
+        (
+            "feedback.given",
+            {"wrong": True, "action_id": f"{chain_id}.send.1", "words": "the other John", "by": "admin"},
+        ),
+        ("feedback.given", {"wrong": False, "words": "", "by": "admin"}),
+    ]
+    stats = await client.stats(1)
+    (lookup,) = [row for row in stats.tools if row.name == "lookup_contacts"]
+    (send,) = [row for row in stats.tools if row.name == "send_message"]
+    assert (lookup.asked, lookup.answered, lookup.none, lookup.corrections) == (1, 1, 0, 0)
+    assert (send.asked, send.corrections) == (0, 1)
+    (day,) = stats.days
+    assert (day.asked, day.answered, day.corrections) == (1, 1, 1)
+
+
+async def test_feedback_names_what_is_there(client: Client) -> None:
+    chain_id = await _told_john(client)
+    for chain, action, code in (
+        ("nope", None, "no_such_chain"),
+        (chain_id, f"{chain_id}.send.9", "no_such_action"),
+    ):
+        with pytest.raises(GatewayError) as refused:
+            await client.feedback(chain, action_id=action)
+        assert refused.value.code == code
+    for _ in range(100):
+        await client.feedback(chain_id)
+    with pytest.raises(GatewayError) as full:
+        await client.feedback(chain_id)
+    assert full.value.code == "too_much_feedback"

@@ -17,7 +17,7 @@ from haltpoint.chain.model.plain_text import UNSEEN, words_of
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.typed import said
 from haltpoint.contracts.results import DeedWords
-from haltpoint.contracts.secrets import STARS, without_secrets
+from haltpoint.contracts.secrets import STARS, names_secret, without_secrets
 from haltpoint.contracts.tools import ToolSpec
 
 MOST_SHOWN: Final = 80  # characters of one value
@@ -72,7 +72,7 @@ def shown(name: str, value: Any) -> str:
     """A value in a line: texts are quoted; `...` stands for one that nobody knows."""
     if value is ...:
         return "…"
-    if without_secrets(f"{name}=x") != f"{name}=x":
+    if names_secret(name):
         return STARS
     if isinstance(value, bool | int | float | None):
         return _visible(write_json(value))

@@ -1,4 +1,4 @@
-"""`haltpoint chain`: list, show, watch and cancel chains."""
+"""`haltpoint chain`: list, show, watch, cancel and correct chains."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,9 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views import ChainSummary, ChainView, Page
+    from collections.abc import Sequence
+
+    from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, Page
 
 _ROOM_FOR_TIMES = 100  # columns
 _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
@@ -16,7 +18,7 @@ _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="List, show, watch and cancel chains.", no_args_is_help=True)
+    app = typer.Typer(help="List, show, watch, cancel and correct chains.", no_args_is_help=True)
     parent.add_typer(app, name="chain")
 
     @verb(app, "list", gateway=True)
@@ -51,6 +53,60 @@ def add_to(parent: typer.Typer) -> None:
         """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
         talk(shell, lambda client: client.cancel(chain, reason))
         shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
+
+    @verb(app, "actions", gateway=True)
+    def actions(shell: Shell, chain: _ID) -> None:
+        """Show the action log: one line for each action, with what it took; --json has input and result too."""
+        found = talk(shell, lambda client: client.actions(chain))
+        if shell.json:
+            shell.emit([one.model_dump(mode="json") for one in found])
+        else:
+            _actions(shell, found)
+
+    @verb(app, "wrong", gateway=True)
+    def wrong(
+        shell: Shell,
+        chain: _ID,
+        words: Annotated[str, typer.Argument(help="What was wrong.")] = "",
+        action: Annotated[str | None, typer.Option(help="The action that was wrong, by its id.")] = None,
+    ) -> None:
+        """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint stats` counts it."""
+        talk(shell, lambda client: client.feedback(chain, words, action_id=action))
+        shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note("recorded, thank you")
+
+
+def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:
+    """A table at a terminal, tabs elsewhere."""
+    from haltpoint.cli.wording import visible
+
+    rows = [
+        (
+            one.action_id.partition(".")[2],
+            visible(one.tool),
+            visible(f"{one.status}: {one.error.type}" if one.error else one.status),
+            "" if one.duration_ms is None else f"{one.duration_ms} ms",
+            str(one.attempts),
+            "" if one.tokens is None else str(one.tokens),
+            f"{one.time:%Y-%m-%dT%H:%M:%SZ}" if one.time else "",
+        )
+        for one in found
+    ]
+    if not shell.out.is_terminal:
+        for row in rows:
+            shell.row(*row)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    names = ("action", "tool", "status", "took", "runs", "tokens", "began (UTC)")
+    shown = len(names) if shell.out.width >= _ROOM_FOR_TIMES else 4
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in names[:shown]:
+        table.add_column(name, justify="right" if name in ("took", "runs", "tokens") else "left", overflow="fold")
+    for row, one in zip(rows, found, strict=True):
+        style = "red" if one.error else "green" if one.status == "done" else "yellow"
+        table.add_row(*(Text(cell, style=style if at == 2 else "") for at, cell in enumerate(row[:shown])))
+    shell.out.print(table)
 
 
 def _table(shell: Shell, page: "Page[ChainSummary]") -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views import DayView, StatsRow
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
+_QUESTIONS = ("asked", "answered", "none", "direct", "corrections")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,16 +32,19 @@ def add_to(app: typer.Typer) -> None:
         _print(shell, "model", found.models)
         _print(shell, "pattern", found.patterns)
         _print(shell, "day (UTC)", found.days)
+        _print(shell, "questions about", found.tools, _QUESTIONS)
         if not found.tools and not found.models:
             shell.note(f"No calls since {found.since}.")
 
 
-def _print(shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView]") -> None:
+def _print(
+    shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView]", columns: "Sequence[str]" = _COLUMNS
+) -> None:
     """A table at a terminal, tabs elsewhere; nothing when nothing was counted."""
     from haltpoint.cli.wording import visible
 
     lines = [
-        (visible(str(getattr(row, "name", None) or getattr(row, "day", ""))), [getattr(row, one) for one in _COLUMNS])
+        (visible(str(getattr(row, "name", None) or getattr(row, "day", ""))), [getattr(row, one) for one in columns])
         for row in rows
     ]
     lines = [(name, numbers) for name, numbers in lines if any(numbers)]
@@ -55,7 +59,7 @@ def _print(shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(what, min_width=24, overflow="fold")
-    for column in _COLUMNS:
+    for column in columns:
         table.add_column(column, justify="right")
     for name, numbers in lines:
         cells = (Text(str(one), style="yellow" if at and one else "") for at, one in enumerate(numbers))

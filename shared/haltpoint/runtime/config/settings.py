@@ -76,6 +76,10 @@ class LogSettings(_Section):
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "json", "console"] = "auto"
+    actions: Literal["off", "on", "arguments"] = Field(
+        default="off",
+        description="a line for each action, also as attributes of its span; or with arguments and result",
+    )
 
 
 class LimitSettings(_Section):

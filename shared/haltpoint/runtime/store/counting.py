@@ -10,7 +10,8 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
-from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
 
@@ -20,6 +21,8 @@ UNKNOWN: Final = "?"
 _COMPLETED: Final = FactType.ACTION_COMPLETED
 _VIOLATED: Final = FactType.CONTRACT_VIOLATED
 _ESCALATED: Final = FactType.CHAIN_ESCALATED
+_OPENED: Final = FactType.REQUEST_OPENED
+_ANSWERED: Final = FactType.REQUEST_ANSWERED
 
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
@@ -33,6 +36,14 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:calls:{details['tool']}"] += 1
                 if "error_type" in details:
                     counts[f"tool:failures:{details['tool']}"] += 1
+        elif kind is _OPENED:
+            counts[f"tool:asked:{_about(decision.chain, fact)}"] += 1
+            if fact.details.get("kind") == RequestKind.CLARIFICATION.value:
+                counts[f"tool:clarified:{_about(decision.chain, fact)}"] += 1
+        elif kind is _ANSWERED:
+            counts[f"tool:answered:{_about(before, fact)}"] += 1
+            if fact.details.get("decision") == Choice.NONE.value:
+                counts[f"tool:none:{_about(before, fact)}"] += 1
         elif kind is _VIOLATED:
             broken = True
         elif kind is _ESCALATED:
@@ -43,6 +54,12 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
         counts[f"model:calls:{_model(message)}"] += 1
     if broken:
         _count_violations(counts, before, message, decision)
+
+
+def _about(chain: Chain, fact: Fact) -> str:
+    """The tool that a question is about."""
+    number = int(fact.details["request_id"].rpartition(".r")[2])
+    return next((one.tool for one in chain.requests if one.number == number), "") or UNKNOWN
 
 
 def _count_violations(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:

@@ -26,6 +26,7 @@ _PARTS: Final = (
     "timers",
     "dead_letters",
     "leases",
+    "feedback",
 )
 """Files in the order in which they are joined, behind the names of `rows`: what one defines, the next ones use."""
 

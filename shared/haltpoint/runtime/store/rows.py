@@ -54,6 +54,7 @@ class Head(StrEnum):
     STRIKES = "strikes"
     OTHER_MODEL = "other_model"
     CHILD = "child"
+    FEEDBACK = "feedback"
 
 
 FIRST: Final = f"ver{FORM}"

@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from enum import StrEnum
 from itertools import count
@@ -18,6 +18,7 @@ import msgspec
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
@@ -101,6 +102,14 @@ class CancelStatus(StrEnum):
     SENT = "sent"
     FINAL = "final"
     UNKNOWN = "unknown"
+
+
+class FeedbackStatus(StrEnum):
+    """Whether what a person says of a chain is in its log. `full`: there is no room for more."""
+
+    RECORDED = "recorded"
+    UNKNOWN = "unknown"
+    FULL = "full"
 
 
 class Store:
@@ -219,6 +228,14 @@ class Store:
         chain = message.subject
         reply = await self._function("cancel", self._topology.partition(chain), chain, encode(message))
         return CancelStatus(reply.decode())
+
+    async def feedback(self, chain: str, fact: Mapping[str, Any], tool: str | None) -> FeedbackStatus:
+        """Write down what a person says of a chain, and count it as a correction of `tool` unless that is None."""
+        line = encode({"type": "feedback", "facts": [(FactType.FEEDBACK_GIVEN, fact)]})
+        field = "" if tool is None else f"tool:corrections:{tool}"
+        args = (chain, b'{"at":', b"," + line[1:], field)
+        reply = await self._function("feedback", self._topology.partition(chain), *args)
+        return FeedbackStatus.RECORDED if reply.isdigit() else FeedbackStatus(reply.decode())
 
     async def _function(self, name: str, partition: int, *args: Argument) -> Any:
         return await self._calls.call("FCALL", PREFIX + name, 1, self._events[partition], *args)

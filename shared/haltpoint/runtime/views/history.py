@@ -1,6 +1,7 @@
 """The failure history as it is read (CONTRACT D5): the counters of all partitions, added up."""
 
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
@@ -22,8 +23,8 @@ class History:
         self._redis: Any = redis
         self._topology = topology
 
-    async def read(self, days: int) -> StatsView:
-        """The last `days` days, today (UTC) among them."""
+    async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
+        """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask which one is meant."""
         today = (datetime.now(UTC).date() - _EPOCH).days
         numbers = range(today - days + 1, today + 1)
         places = [(number, partition) for number in numbers for partition in range(self._topology.partitions)]
@@ -40,7 +41,7 @@ class History:
         return StatsView(
             since=_EPOCH + timedelta(days=numbers[0]),
             until=_EPOCH + timedelta(days=today),
-            tools=_rows(total, "tool"),
+            tools=tuple(_with_direct(row, total, clarifying) for row in _rows(total, "tool")),
             models=_rows(total, "model"),
             patterns=_rows(total, "pattern"),
             days=tuple(_day(number, by_day[number]) for number in numbers),
@@ -58,6 +59,13 @@ def _rows(counts: Counter[str], by: str) -> tuple[StatsRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
 
 
+def _with_direct(row: StatsRow, counts: Counter[str], clarifying: Collection[str]) -> StatsRow:
+    """How often the tool found the one that was meant by itself."""
+    if row.name not in clarifying:
+        return row
+    return row.model_copy(update={"direct": row.calls - row.failures - counts[f"tool:clarified:{row.name}"]})
+
+
 def _day(number: int, counts: Counter[str]) -> DayView:
     def add_up(by: str, what: str) -> int:
         return sum(value for field, value in counts.items() if field.startswith(f"{by}:{what}:"))
@@ -69,4 +77,5 @@ def _day(number: int, counts: Counter[str]) -> DayView:
         violations=add_up("model", "violations"),
         strikes=add_up("model", "strikes"),
         escalations=add_up("model", "escalations"),
+        **{what: add_up("tool", what) for what in ("asked", "answered", "none", "corrections")},
     )

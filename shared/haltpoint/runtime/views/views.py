@@ -17,7 +17,7 @@ from haltpoint.contracts.base import action_id, chain_of, request_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.views import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
+from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.loading import as_worked_on, stored_plan
 from haltpoint.runtime.store.rows import Data, Head, Key, action_of, local, request_parts, thought_of
@@ -26,7 +26,7 @@ from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views import chain_view
+from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.chain_view import ChainRecord, Fields
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.pages import page
@@ -79,6 +79,11 @@ class Views:
         """The whole chain, or None when there is none that this reader sees."""
         record = await self._record(chain_id, visible_to)
         return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
+
+    async def actions(self, chain_id: str, visible_to: VisibleTo) -> tuple[ActionRecord, ...] | None:
+        """The action log of a chain, or None when there is none that this reader sees."""
+        record = await self._record(chain_id, visible_to)
+        return action_log.records(record) if record else None
 
     async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
         """A chain's header, or None when there is none that this reader sees."""
@@ -157,11 +162,12 @@ class Views:
         events = [
             event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
         ]
-        if events and events[-1].type in FINAL_FACTS:
-            events[-1] = await self._with_answer(chain_id, events[-1], visible_to)
-        place = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
+        for place, event in enumerate(events):
+            if event.type in FINAL_FACTS:  # feedback may follow it
+                events[place] = await self._with_answer(chain_id, event, visible_to)
+        reached = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
         over = status is None or ChainStatus(status.decode()).final
-        return LogSlice(tuple(events), place, more=len(texts) > lines + 1, over=over)
+        return LogSlice(tuple(events), reached, more=len(texts) > lines + 1, over=over)
 
     async def _with_answer(self, chain_id: str, event: EventView, visible_to: VisibleTo) -> EventView:
         """The last event of a chain says the answer (F1)."""

@@ -146,3 +146,23 @@ local function dead_letter(prefix, stream, entry, reason, detail, chain, id)
   finish(prefix, stream, entry)
   return letter
 end
+
+-- The feed's entry for new lines of logs, `<chain>:<n>` each; none when there are none. What is older than `age` ms goes.
+local function write_feed(run, age)
+  if run.lines[1] then
+    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', digits(real_now() - tonumber(age)), '*',
+      'lines', table.concat(run.lines, ' '))
+  end
+end
+
+local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
+
+-- A day's counters in one hash; a field that is new may be the first of its day.
+local function keep_count(prefix, counts)
+  local key = prefix .. 'stats:' .. math.floor(real_now() / DAY)
+  for field, by in pairs(counts) do
+    if redis.call('HINCRBY', key, field, by) == by then
+      redis.call('EXPIRE', key, DAYS_KEPT * DAY / 1000)
+    end
+  end
+end

@@ -13,7 +13,6 @@ Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repea
 version is "quarantined", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
 letters with its bytes, and is acknowledged.
 ]]
-local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
 local STALE_INDEX_BATCH = 200 -- more than the chains that can end in one batch
 local CHUNK = 200 -- values in one HSET
 
@@ -223,23 +222,6 @@ local function quarantine(run, entries, problem)
   dismiss_child(prefix, chain, head)
   for _, entry in ipairs(entries) do
     dead_letter(prefix, 'events', entry, 'quarantined', problem, chain, '')
-  end
-end
-
-local function write_feed(run, age)
-  if run.lines[1] then
-    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', digits(real_now() - tonumber(age)), '*',
-      'lines', table.concat(run.lines, ' '))
-  end
-end
-
--- A day's counters in one hash; a field that is new may be the first of its day.
-local function keep_count(prefix, counts)
-  local key = prefix .. 'stats:' .. math.floor(real_now() / DAY)
-  for field, by in pairs(counts) do
-    if redis.call('HINCRBY', key, field, by) == by then
-      redis.call('EXPIRE', key, DAYS_KEPT * DAY / 1000)
-    end
   end
 end
 
