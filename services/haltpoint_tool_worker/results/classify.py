@@ -2,8 +2,8 @@
 
 Recognised: errors of the SDK, of pydantic and JSON Schema, of httpx, and any exception that carries an HTTP status (its
 own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx;
-timeouts; broken connections. Anything else is UNKNOWN. What a failure means for a call that had started is said by the
-table in `failures`.
+timeouts; broken connections, also those that were never made: the tool may have sent another request before. Anything
+else is UNKNOWN. What a failure means for a call that had started is said by the table in `failures`.
 """
 
 import math
@@ -28,16 +28,6 @@ from haltpoint_tool_worker.results.redaction import in_one_line
 
 _WORDS: Final = 500
 """Characters of an exception's own words."""
-
-_NOT_SENT: Final = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.UnsupportedProtocol,
-    ConnectionRefusedError,
-    socket.gaierror,
-)
-"""Refusals before the call: nothing can have happened."""
 
 
 def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
@@ -90,11 +80,10 @@ def _by_kind(error: BaseException) -> Failure:
         return Failure(fault_of(ErrorType.VALIDATION, words, invalid_fields=(place,)), Cause.UNDECLARED)
     if (status := _status(error)) is not None:
         return _by_status(status, error)
-    reached = Cause.NO_EFFECT if isinstance(error, _NOT_SENT) else Cause.BROKEN
     if isinstance(error, TimeoutError | httpx.TimeoutException):
-        return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), reached)
+        return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), Cause.BROKEN)
     if isinstance(error, ConnectionError | socket.gaierror | httpx.TransportError):
-        return Failure(fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"), reached)
+        return Failure(fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"), Cause.BROKEN)
     return Failure(fault_of(ErrorType.UNKNOWN, _named(error)), Cause.UNDECLARED)
 
 

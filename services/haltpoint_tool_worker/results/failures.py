@@ -37,7 +37,7 @@ _SUGGESTIONS: Final[Mapping[ErrorType, str]] = {
 class Cause(Enum):
     """What is known of a failure, in the order of how much may have happened."""
 
-    NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx, no connection"
+    NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx"
     MISUSED = "the tool called ctx.clarify or ctx.confirm wrongly, which it does before any effect"
     DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
     BROKEN = "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"

@@ -1,5 +1,6 @@
 """CONTRACT E1: every failure of a tool has one type, says whether to try again, and says nothing that it should not."""
 
+import socket
 import urllib.error
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -116,14 +117,16 @@ def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
         assert not classify(http_error(429, **{"Retry-After": useless})).fault.retry_after
 
 
-@pytest.mark.parametrize("error", [httpx.ConnectError("x"), httpx.ConnectTimeout("x"), ConnectionRefusedError()])
-def test_a_refusal_before_the_call_has_no_effect(error: Exception) -> None:
-    assert classify(error).cause is Cause.NO_EFFECT
-
-
-@pytest.mark.parametrize("error", [httpx.ReadTimeout("x"), httpx.ReadError("x"), TimeoutError(), http_error(500)])
-def test_a_break_after_the_call_may_have_one(error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(httpx.ConnectError("x"), httpx.ConnectTimeout("x"), httpx.PoolTimeout("x"), ConnectionRefusedError()),
+        *(socket.gaierror(), httpx.ReadTimeout("x"), httpx.ReadError("x"), TimeoutError(), http_error(500)),
+    ],
+)
+def test_after_a_broken_connection_the_tool_may_have_had_an_effect_with_another_request(error: Exception) -> None:
     assert classify(error).cause is Cause.BROKEN
+    assert classify(error, (type(error),)).cause is Cause.NO_EFFECT
 
 
 def test_validation_names_the_fields_and_not_the_values() -> None:

@@ -83,7 +83,7 @@ RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
     "HTTP 429": (lambda: http_error(429), Cause.NO_EFFECT),
     "HTTP 408": (lambda: http_error(408), Cause.BROKEN),
     "HTTP 503": (lambda: http_error(503), Cause.BROKEN),
-    "no connection": (lambda: httpx.ConnectError("refused"), Cause.NO_EFFECT),
+    "no connection": (lambda: httpx.ConnectError("refused"), Cause.BROKEN),
     "lost connection": (lambda: ConnectionResetError(104, "reset"), Cause.BROKEN),
     "time-out": (TimeoutError, Cause.BROKEN),
     "says NOT_FOUND": (lambda: ToolError.not_found("no such bill"), Cause.DECLARED),
