@@ -61,8 +61,8 @@ def reasons(order: Dispatch) -> list[tuple[str | None, str]]:
     return [(one.parameter, one.source.source.value if one.source else "") for one in order.reasons]
 
 
-def ask_and_approve(told: Story, reach: Reach | None = None, arguments: str | None = None) -> None:
-    """The worker asks with the order's reasons, and a person approves as far as that."""
+def ask(told: Story, arguments: str | None = None) -> None:
+    """The worker asks with the order's reasons."""
     asked = Confirmation(
         action="send",
         target=Target(id="send"),
@@ -73,6 +73,17 @@ def ask_and_approve(told: Story, reach: Reach | None = None, arguments: str | No
     )
     outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
     told.result(by_worker(told.action, outcome))
+
+
+def refuse(told: Story, words: str) -> None:
+    """The worker asks, and a person says no in these words."""
+    ask(told)
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text=words))
+
+
+def ask_and_approve(told: Story, reach: Reach | None = None, arguments: str | None = None) -> None:
+    """The worker asks with the order's reasons, and a person approves as far as that."""
+    ask(told, arguments)
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach))
     told.result(by_worker(told.action))
 
@@ -159,6 +170,16 @@ def test_c13_a_person_is_the_source_of_what_they_picked_or_typed() -> None:
     told.propose(call("find"))
     told.result(by_worker(told.action, asks("u8")))
     told.answer(RequestKind.CLARIFICATION, Choice.NONE, text="take ann@x.org instead")
+    assert source(told, "ann@x.org") == "person c.react.1"
+
+
+def test_c13_a_no_that_names_a_value_of_the_refused_call_is_no_source_for_it() -> None:
+    told = open_ended()
+    no = "No, never write to Eve@evil.example! Take ann@x.org instead."
+    sent(told, to="eve@evil.example", words="hi")
+    refuse(told, no)
+    assert source(told, "eve@evil.example") == "model"
+    refuse(told, "no")
     assert source(told, "ann@x.org") == "person c.react.1"
 
 

@@ -12,7 +12,7 @@ from posixpath import dirname, normpath
 from typing import Any, Final
 
 from haltpoint.chain.checks.places import Leaf, leaves
-from haltpoint.chain.checks.provenance import SAID, by_a_person
+from haltpoint.chain.checks.provenance import SAID, by_a_person, denied
 from haltpoint.chain.model.canonical import Form, canonical, folded, form_of
 from haltpoint.chain.model.references import KEYS, Path, general, path_text, read_json, walk, write_json, write_text
 from haltpoint.chain.model.work import Work
@@ -89,7 +89,7 @@ class Document:
         for path, text in (texts[number] for number in holding(form, whole)):
             where = f"{self.where}.{path_text(path)}"[:SHORT]
             if len(text) <= SHORT and "\n" not in text and canonical(text) == form.text and not self._is_foreign(path):
-                if not self._was_called_with(form):
+                if not _is_in_call(form, self._called):
                     return Source(source=self._kind, where=where)
             elif piece is None and (span := form.found_in(text)) is not None:
                 around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
@@ -113,9 +113,10 @@ class Document:
         shown = path_text(general(path)) if self._foreign else ""
         return any(shown == at or shown.startswith((f"{at}.", f"{at}[", f"{at}{{")) for at in self._foreign)
 
-    def _was_called_with(self, form: Form) -> bool:
-        given = leaves(read_json(self._called)) if form.is_in(folded(self._called)) else ()
-        return any(form.found_in(str(leaf.value)) for leaf in given if leaf.named or isinstance(leaf.value, str))
+
+def _is_in_call(form: Form, arguments: str) -> bool:
+    given = leaves(read_json(arguments)) if form.is_in(folded(arguments)) else ()
+    return any(form.found_in(str(leaf.value)) for leaf in given if leaf.named or isinstance(leaf.value, str))
 
 
 document: Final = lru_cache(maxsize=256)(Document)
@@ -132,7 +133,7 @@ class Known:
     """All that a chain knows, looked through for the values of one call."""
 
     def __init__(self, work: Work) -> None:
-        self._said = [(words, Source(source=SourceKind.GOAL)) for words in users_words(work)]
+        self._said = [(words, Source(source=SourceKind.GOAL), "") for words in users_words(work)]
         self._named, self._results = list[Document](), list[Document]()
         for action in work.actions.values():
             data, outcome = action.data, action.outcome
@@ -140,7 +141,8 @@ class Known:
                 continue
             person = by_a_person(action)
             if person and data[0] == "{" and isinstance(said := read_json(data).get(SAID), str):
-                self._said.append((said, Source(source=SourceKind.PERSON, where=action.id)))
+                refused = action.arguments if denied(action) else ""  # "not to eve@x.org" gives no address
+                self._said.append((said, Source(source=SourceKind.PERSON, where=action.id), refused))
             if outcome.satisfies:
                 spec = work.world.tools.get(action.tool)
                 kind, foreign = SourceKind.PERSON if person else SourceKind.RESULT, spec.foreign if spec else ()
@@ -176,6 +178,6 @@ class Known:
 
     def named(self, form: Form) -> Source | None:
         """Whether the user, a person or the context names the value."""
-        said = (source for words, source in self._said if form.found_in(words))
+        said = (by for words, by, refused in self._said if form.found_in(words) and not _is_in_call(form, refused))
         whole = (found for one in self._named if (found := one.find(form)) and found.source is not SourceKind.TEXT)
         return next(said, None) or next(whole, None)
