@@ -236,6 +236,7 @@ def typed(**properties: Any) -> dict[str, Any]:
 
 
 EMAIL = {"type": "string", "format": "email"}
+BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer"]}}
 
 
 @pytest.mark.parametrize(
@@ -246,6 +247,22 @@ EMAIL = {"type": "string", "format": "email"}
         ({}, {"letter": {"to": [{"email": "e@x.org", "name": "Eve"}]}}, ["letter.to[0].email"]),
         ({}, {"recipient": {"address": "e@x.org"}}, ["recipient.address"]),
         ({}, {"to": None, "cc": [], "user": True}, []),
+        ({}, {"members": {"e@x.org": None}}, ["members{e@x.org}"]),
+        ({}, {"members": [{"e@x.org": {"id": 7}}]}, ["members[0]{e@x.org}", "members[0].e@x.org.id"]),
+        ({"parameters": typed(members=BY_ROLE)}, {"members": {"e@x.org": "editor"}}, ["members{e@x.org}"]),
+        (
+            {"parameters": typed(members=BY_ROLE)},
+            {"members": {"id": "viewer", "e@x.org": "editor"}},
+            ["members{e@x.org}"],
+        ),
+        ({"parameters": typed(members=typed(name={}))}, {"members": {"name": None}}, []),
+        ({"parameters": typed(members=BY_ROLE), "new": ("members",)}, {"members": {"e@x.org": "editor"}}, []),
+        ({"parameters": typed(whom=BY_ROLE), "targets": {"whom": ""}}, {"whom": {"e@x.org": "viewer"}}, ["whom{e@x.org}"]),
+        (
+            {"parameters": typed(whom={**BY_ROLE, "default": {"e@x.org": "viewer"}}), "targets": {"whom": ""}},
+            {"whom": {"e@x.org": "viewer"}},
+            [],
+        ),
         ({"parameters": typed(whom=EMAIL)}, {"whom": "e@x.org"}, ["whom"]),
         ({"parameters": typed(whom={"anyOf": [EMAIL, {"type": "null"}]})}, {"whom": "e@x.org"}, ["whom"]),
         ({"parameters": typed(all={"type": "array", "items": EMAIL})}, {"all": ["e@x.org"]}, ["all[0]"]),

@@ -29,7 +29,9 @@ _TABLE_ALONE: Final = Targets()
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets."""
+    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets.
+    A key has the path and the parameter of its object, and its own name in the place: `members{ann@x.org}`.
+    """
 
     path: Place
     place: str
@@ -49,7 +51,8 @@ class Leaf:
 
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
     """Each text and number of a call; null, true and false name nothing. A value inside of an object has the name of
-    the object where none of the object's own names is in the table.
+    the object where none of the object's own names is in the table. Where a target is an object, a key of it that is
+    not declared is a value too.
     """
     named, found = partial(is_named, add=targets.add, remove=targets.remove), list[Leaf]()
     around: dict[Place, bool] = {(): False}  # whether an object or a list gives its name to what is in it
@@ -57,6 +60,10 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
         own = around[path[:-1]] or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
         if isinstance(one, dict):
             around[path] = own and not any(map(named, one))
+            if own or (spec.targets and path_text(general(path)) in spec.targets):
+                keys = _undeclared(one, nodes_at(spec, path), alone=around[path] or not own)
+                place, parameter = path_text(path), path_text(general(path))
+                found += [Leaf(path, f"{place}{{{key}}}", parameter, key, named=True) for key in keys if not named(key)]
         elif isinstance(one, list):
             around[path] = own
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
@@ -64,6 +71,15 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
             parameter = place if kind == path else path_text(kind)
             found.append(Leaf(path, place, parameter, one, own or parameter in spec.targets))
     return found
+
+
+def _undeclared(value: dict[str, Any], nodes: Nodes, *, alone: bool) -> list[str]:
+    """The keys of an object that its schema admits and does not name. One without a schema for them has none, unless
+    it is a target `alone`.
+    """
+    declared = {name for node in nodes if isinstance(named := node.get("properties"), dict) for name in named}
+    is_open = alone or any("additionalProperties" in node for node in nodes)
+    return [key for key in value if key not in declared] if is_open else []
 
 
 def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
