@@ -25,7 +25,10 @@ SHOWN: Final = 20
 """Values of one call that a question names one by one."""
 _WIDTH: Final = 80
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
-_HOST: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[a-z]{2,})(?:[/:?#]\S*)?", re.IGNORECASE)
+_HOST: Final = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[a-z]{2,})(?::\d{1,5})?(?:[/?#][^\s\\]*)?", re.IGNORECASE
+)
+"""A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
 _WHY: Final = {
     SourceKind.TEXT: "This value comes from a text that the model read, not from your words.",
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
