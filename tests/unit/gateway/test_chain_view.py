@@ -319,3 +319,9 @@ def test_c3_a_choice_of_tools_is_one_promise() -> None:
     actions = {"c1.reach.1": {"tool": "send_text", "args": "{}", "receipt": OK, "data": "{}"}}
     (kept,) = view_of(record(plan=plan, runs=(done,), actions=actions)).steps
     assert [(one.tool, one.kept_by) for one in kept.promises] == [("send_text", "c1.reach.1")]
+
+
+def test_the_result_of_a_step_whose_first_call_was_left_out_is_that_of_its_last_success() -> None:
+    runs = (StepRun(StepStatus.COMPLETED, actions=2, taken=2, last_ok=2), StepRun(), StepRun())
+    [find, *_] = view_of(record(runs=runs, actions={"c1.find.2": {"receipt": OK, "data": '{"id":"u1"}'}})).steps
+    assert find.result == {"id": "u1"}

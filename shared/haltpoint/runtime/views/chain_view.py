@@ -208,8 +208,9 @@ def _result(
     actions: tuple[views.ActionView, ...],
     thoughts: tuple[views.ThoughtView, ...],
 ) -> dict[str, Any] | str | None:
-    if run.last_ok and run.last_ok <= len(actions) and (receipt := actions[run.last_ok - 1].receipt):
-        return receipt.data
+    last = next((one for one in actions if one.id.endswith(f".{run.last_ok}")), None)
+    if last is not None and last.receipt:
+        return last.receipt.data
     if not thoughts or run.status is not StepStatus.COMPLETED:
         return None
     steps = {step.id for step, _ in record.steps}

@@ -1,0 +1,49 @@
+"""Optional calls of a literal plan (CONTRACT C8): one that cannot be made is left out, and the others stay what they are."""
+
+import pytest
+
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.work.plans import ProposedCall, Step
+from haltpoint.contracts.work.tasks import Task
+from tests.support.builders import OK, call, failed, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+LEFT_OUT = ProposedCall(tool="note", arguments={"n": {"$from": "a.data.missing"}}, optional=True)
+NOTE = ProposedCall(tool="note", optional=True)
+SEND, LOOK = call("send"), call("look")
+BAD = failed()
+
+
+def run(calls: tuple[ProposedCall, ...], outcomes: list[Outcome]) -> Story:
+    required = tuple(sorted({one.tool for one in calls if not one.optional}))
+    steps = plan(
+        tool_step("a", call("look")), Step(id="b", dependencies=("a",), required_tools=required, actions=calls)
+    )
+    story = Story(Task(plan=steps), spec("look"), spec("note"), spec("send", read_only=False))
+    story.submit()
+    for outcome in [OK, *outcomes]:
+        story.result(outcome)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("calls", "outcomes", "status"),
+    [
+        ((LEFT_OUT, SEND), [BAD], ChainStatus.FAILED),
+        ((LEFT_OUT, SEND, NOTE), [OK, BAD], ChainStatus.COMPLETED),
+        ((LEFT_OUT, SEND, LOOK), [OK, BAD], ChainStatus.FAILED),
+        ((LEFT_OUT, LEFT_OUT, SEND), [BAD], ChainStatus.FAILED),
+        ((SEND, LEFT_OUT, LOOK), [OK, BAD], ChainStatus.FAILED),
+        ((SEND, LEFT_OUT), [OK], ChainStatus.COMPLETED),
+    ],
+)
+def test_c3_a_required_call_that_failed_fails_its_step_also_behind_one_that_was_left_out(
+    calls: tuple[ProposedCall, ...], outcomes: list[Outcome], status: ChainStatus
+) -> None:
+    assert run(calls, outcomes).chain.status is status
+
+
+def test_the_number_of_a_literal_action_is_the_place_of_its_call() -> None:
+    story = run((LEFT_OUT, SEND, LEFT_OUT, LOOK), [OK])
+    assert [one.action.id for one in story.dispatches] == ["c.a.1", "c.b.2", "c.b.4"]
