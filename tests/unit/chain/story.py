@@ -5,7 +5,7 @@ from typing import Any
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.needs import forget
+from haltpoint.chain.model.needs import forget, needed_actions, needed_thoughts
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
 from haltpoint.chain.model.state import Action, Chain, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy, World
@@ -48,6 +48,7 @@ class Story:
         self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)
         self.log: list[tuple[Received, int]] = []
         self.decisions: list[Decision] = []
+        self.proposals: dict[str, Proposal] = {}
 
     # ---- events
 
@@ -55,7 +56,9 @@ class Story:
         received = Received(message, body)
         decision = decide(self.chain, received, self.world, self.now)
         assert decide(forget(self.chain), received, self.world, self.now) == decision
-        assert decision.chain == forget(decision.chain)
+        if isinstance(message, ActionProposed):
+            self.proposals.setdefault(message.data.thought_id, message.data.proposal)
+        self.is_what_a_fresh_load_gives(decision.chain)
         if decision.chain is self.chain:
             assert decision == Decision(self.chain)
         before, after = place(self.chain.status), place(decision.chain.status)
@@ -64,6 +67,14 @@ class Story:
         self.decisions.append(decision)
         self.chain = decision.chain
         return decision
+
+    def is_what_a_fresh_load_gives(self, chain: Chain) -> None:
+        """A load finds every action that is needed, and every proposal that has come for a thought that is needed."""
+        assert chain == forget(chain)
+        assert list(chain.actions) == list(needed_actions(chain))
+        needed = needed_thoughts(chain).items()
+        loaded = {index: self.proposals[thought] for index, thought in needed if thought in self.proposals}
+        assert chain.proposals == loaded
 
     def submit(self, *, read: bool = True) -> Decision:
         """`read`: the model reads from the goal of an open-ended task that every tool may be asked for."""

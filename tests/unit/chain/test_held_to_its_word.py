@@ -200,7 +200,7 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     assert resolved.action.outcome is not None
     assert resolved.action.outcome.metadata.by == "ann"
     run = told.chain.runs[0]
-    assert (run.turn + 1, run.attempt) == (2, 1)  # no thought has this place, so none is taken for the step's outcome
+    assert (run.turn, run.attempt) == (1, 0)  # no thought has this place, so none is taken for the step's outcome
     assert told.thought.receipts == ("c.think.1",)
 
 

@@ -257,7 +257,7 @@ def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -
     reset_strikes(work, index)
     action = work.next_action(index, tool, "{}")
     run = work.edit(index)
-    run.actions, run.turn, run.in_turn = action.number, run.turn + 1, 1
+    run.actions, run.turn, run.attempt, run.in_turn = action.number, run.turn + 1, 0, 1
     action = _given(work, action, "{}", value, by)
     work.outputs.insert(-1, Record(action))
     work.keep(action)

@@ -88,11 +88,12 @@ def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None
 
 
 def free(work: Work, request: OpenRequest) -> None:
-    """Free the step of a closed question when it asks nothing else (B3). When no question is open, the chain takes up
-    the state before them.
+    """Free the step of a closed question when it asks nothing else (B3), unless the chain fails. When no question is
+    open, the chain takes up the state before them.
     """
     index = None if request.step < 0 else request.step
-    if index is not None and all(one.step != index for one in work.requests) and not work.run[index].status.done:
+    over = index is None or work.failing is not None or work.run[index].status.done
+    if index is not None and not over and all(one.step != index for one in work.requests):
         run = work.edit(index)
         run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
     if work.requests:

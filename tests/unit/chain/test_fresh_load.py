@@ -1,0 +1,59 @@
+"""What is loaded is what is remembered, also where a person decides in the model's place (CONTRACT D3)."""
+
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.world import Policy
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
+from tests.support.builders import OK, call, failed, spec
+from tests.unit.chain.story import Story
+
+ID = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+TOOLS = (
+    spec("look"),
+    spec("find"),
+    spec("send", read_only=False, parameters=ID, provenance={"id": ("find.id",)}),
+)
+PLAN = Plan(steps=(Step(id="a", required_tools=("look",)), Step(id="e", required_tools=("find", "send"))))
+
+
+def with_a_case() -> Story:
+    """Step e is before a person, because of a call of a proposal that was refused; step a thinks."""
+    story = Story(Task(goal="look, and send it", parallel=2), *TOOLS, policy=Policy(strikes=1, actions_per_turn=2))
+    story.submit()
+    story.draft(PLAN, intent=Intent(effects_asked=(IntentEntry(tools=("send",), words="send it"),)))
+    story.propose(call("send", id="u1"), thought=story.thoughts[2])
+    assert story.chain.status is ChainStatus.ESCALATED
+    return story
+
+
+def test_d3_a_refused_proposal_does_not_come_back_when_a_result_is_given_by_hand() -> None:
+    story = with_a_case()
+    story.propose(call("look", n=1), call("look", n=2), thought=story.thoughts[1])
+    story.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"id": "u1"})
+    story.result(OK, "{}", next(one.action for one in story.dispatches if one.action.tool == "look"))
+    assert "send" not in story.tools_called
+
+
+def test_d3_a_case_that_is_withdrawn_because_the_chain_fails_leaves_nothing_to_act_on() -> None:
+    story = Story(Task(goal="look, and send it", parallel=3), *TOOLS, policy=Policy(strikes=1, actions_per_turn=2))
+    story.submit()
+    steps = (Step(id="b", required_tools=("find",)), *PLAN.steps)
+    story.draft(Plan(steps=steps), intent=Intent(effects_asked=(IntentEntry(tools=("send",), words="send it"),)))
+    b, a, e = story.thoughts[1:4]
+    story.propose(call("find"), thought=b)
+    story.propose(call("find", n=1), thought=e)
+    find, other = (one.action for one in story.dispatches)
+    story.result(OK, "{}", other)
+    story.propose(call("look"), thought=a)
+    story.propose(call("send", id="u1"), thought=story.thought)
+    assert story.chain.status is ChainStatus.ESCALATED
+    story.result(failed(ErrorType.PERMISSION), "{}", story.action)
+    assert story.chain.failing is not None
+    before = story.chain
+    story.take(story.proposals[story.thought.thought_id], thought=story.thought)
+    assert story.chain is before, "it was heard before"
+    story.result(OK, "{}", find)
+    assert story.chain.status is ChainStatus.FAILED
