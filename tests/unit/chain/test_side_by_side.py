@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.model.outputs import Report
+from haltpoint.chain.model.outputs import Dispatch, Report, StartChild
 from haltpoint.chain.model.state import Action, ChainStatus, StepStatus
 from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.work.intent import Intent, IntentEntry
@@ -559,6 +559,24 @@ def test_h1_a_skill_whose_hooks_are_asked_begins_alone() -> None:
     other = Story(Task(goal="x", plan=Plan(steps=tuple(reversed(steps.steps))), parallel=3), *TOOLS, skill)
     other.submit()
     assert names(other) == ["c.b.1"]
+
+
+def test_b3_a_skill_that_is_asked_about_begins_its_chain_while_nothing_else_is_under_way() -> None:
+    skill = spec("skill", read_only=False, plan=plan(tool_step("x", call("send", to="ann"))))
+    story = Story(Task(goal="tidy up", parallel=2), skill, *TOOLS)
+    story.submit()
+    steps = Plan(steps=(Step(id="a", required_tools=("skill",)), Step(id="b", required_tools=("look",))))
+    story.draft(steps, intent=Intent(ask_before=(IntentEntry(tools=("skill",), words="tidy up"),)))
+    a, b = story.thoughts[-2:]
+    story.propose(call("skill"), thought=a)
+    assert story.tools_called == [], "step b thinks, and may ask"
+    story.propose(call("look"), thought=b)
+    assert story.tools_called == ["skill"]
+    story.result(SURE)
+    story.answer(CONFIRM, Choice.APPROVE)
+    assert story.tools_called == ["skill", "skill"]
+    story.result(OK, '{"arguments":{}}')
+    assert [type(one) for one in story.last.outputs] == [StartChild, Dispatch]
 
 
 def test_c8_many_equal_calls_wait_without_being_begun() -> None:

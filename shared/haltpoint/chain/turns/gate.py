@@ -32,7 +32,7 @@ def gate(work: Work, index: int) -> Gate:
         return Gate.DEADLINE
     if (work.active or work.thought) and (under_way := work.under_way()):
         most, own = limits.parallel(work.task, work.steps[index], work.origin, work.world.policy)
-        if under_way >= most or len(work.run[index].pending) >= own or any(map(_asks_hooks, _pending(work))):
+        if under_way >= most or len(work.run[index].pending) >= own or any(map(_begins_later, _pending(work))):
             return Gate.CAP
     return Gate.GO
 
@@ -42,14 +42,14 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
 
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
     equal calls with effects, also by way of a skill, the second waits for the receipt of the first; so does a model's
-    equal read in one step, and a call that is asked about before its tool is called for the first time. A skill with
-    hooks begins alone.
+    equal read in one step, and a call that is asked about before its tool is called for the first time. A skill that
+    hooks or a person are asked about begins alone.
     """
     work, spec = checked.work, checked.spec
     if not work.under_way():
         return False
     pending = list(_pending(work))
-    if spec.hooks and spec.plan:
+    if spec.plan and (spec.hooks or reasons):
         return True
     others = [CheckedCall(work, one.step, tool, read_json(one.arguments)) for one, tool in pending]
     own = [one for one in others if one.index == checked.index]
@@ -71,10 +71,10 @@ def _pending(work: Work) -> Iterator[tuple[Action, ToolSpec]]:
             yield action, work.world.tools.get(action.tool) or ToolSpec(name=action.tool)
 
 
-def _asks_hooks(one: tuple[Action, ToolSpec]) -> bool:
-    """Whether hooks are asked about a skill: its chain begins when they let it pass; no question may come between."""
+def _begins_later(one: tuple[Action, ToolSpec]) -> bool:
+    """Whether hooks or a person are asked about a skill: its chain begins with a yes; no question may come between."""
     action, spec = one
-    return bool(spec.hooks) and spec.plan is not None and not action.child
+    return spec.plan is not None and not action.child
 
 
 def _effects(checked: CheckedCall) -> set[str]:
