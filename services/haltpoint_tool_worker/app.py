@@ -10,8 +10,10 @@ from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
+from haltpoint_tool_worker.admission.limits import Limits, hear
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -52,12 +54,13 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, retention = here.settings, here.settings.limits.retention
     receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease)
+    limits = Limits(LimitStore(here.calls, here.topology, settings.lease), here.instance, registry.queues)
+    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease, limits)
     dead_letters = DeadLetters(here.calls, here.topology)
     handlers = Handlers(
         slots, pipeline, receipt_store, dead_letters, here.stopping.is_set, action_line(settings.log.actions)
     )
-    heartbeat = Heartbeat(here, handlers, runner.running)
+    heartbeat = Heartbeat(here, handlers, runner.running, limits)
     catalogue = ToolCatalogue(here.calls, here.topology)
     here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
 
@@ -86,6 +89,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     here.every(min(ANNOUNCE_EVERY, max(1.0, settings.heartbeat)), list_tools, "catalogue")
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
+    hear(here, limits, registry.queues)
     try:
         for queue in registry.queues:
             for partition in range(settings.partitions):

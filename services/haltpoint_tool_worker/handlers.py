@@ -262,6 +262,7 @@ class Handlers:
                 self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
+            self._pipeline.leave(job)
             self.slots.end(ran=job.ran)
             return
         ref = job.ref

@@ -10,9 +10,11 @@ from typing import Final
 
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import HEARTBEAT, Service
+from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
+from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.running.runner import Run
@@ -37,11 +39,13 @@ class Heartbeat:
         here: Service,
         handlers: Handlers,
         running: Mapping[asyncio.Task[None], Run],
+        limits: Limits,
     ) -> None:
         self._here = here
         self._heartbeat = here.settings.heartbeat
         self._handlers = handlers
         self._running = running
+        self._limits = limits
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -66,6 +70,7 @@ class Heartbeat:
         here = self._here
         async with connect(here.url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
+            limit_store = LimitStore(calls, here.topology, here.settings.lease)
             watch, due, look, present = LoopWatch(main, self._running), time.monotonic() + self._heartbeat, 0.0, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 watch.look()
@@ -74,6 +79,7 @@ class Heartbeat:
                     if time.monotonic() >= due:
                         due = time.monotonic() + self._heartbeat
                         await self._once(receipt_store, main)
+                        await limit_store.renew(self._limits.places())
                     if time.monotonic() >= look:
                         look = time.monotonic() + _LOOK
                         await self._cancel(receipt_store, main)

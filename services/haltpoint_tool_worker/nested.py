@@ -25,6 +25,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.admission.given import Given, handed_on, target_fault
+from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.admission.said_before import barred
 from haltpoint_tool_worker.hooks.before import as_text
 from haltpoint_tool_worker.results.classify import classify
@@ -52,6 +53,7 @@ class Nested:
         find: Callable[[str], Tool | None],
         runner: Runner,
         has_lease: Callable[[Job], Awaitable[bool]],
+        limits: Limits,
         job: Job,
         caller: Tool,
         until: int,
@@ -60,6 +62,7 @@ class Nested:
         self._find = find
         self._runner = runner
         self._has_lease = has_lease
+        self._limits = limits
         self._job = job
         self._caller = caller
         self._until = until
@@ -135,16 +138,21 @@ class Nested:
         if job.lost or not (spec.read_only or await self._has_lease(job)):
             words = f"{name} was not called: its caller has ended, or another worker has it"
             return _refused(ErrorType.BLOCKED, words), call.records
+        if self._limits.bind(call.tool.spec) and (limit := await self._wait(job, call)) is not None:
+            return limit, call.records
         entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:
             effects[key] = entry("in_doubt")  # until it has ended
         try:
             ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
         finally:
+            self._limits.leave(job)
             if call.calls is not None:
                 await call.calls.close()
         reading = read_ended(ended, call.tool, call.seconds, call.no_effect)
-        if reading is None:
+        if reading is not None:
+            self._limits.called(job, spec, reading.failure)
+        else:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if _in_doubt(reading, spec):
             return reading, call.records
@@ -156,6 +164,15 @@ class Nested:
             reading, records = await self._admission.review(job, call, reading)
             return (with_deed(call.tool, call.text, reading) if worked else reading), records
         return (with_deed(call.tool, call.text, reading) if reading.outcome.satisfies else reading), call.records
+
+    async def _wait(self, job: Job, call: ToolCall) -> Reading | None:
+        """Wait for the call's moment within its time; why it is refused, if that is too short (E6)."""
+        until = time.monotonic() + call.seconds
+        while (held := await self._limits.enter(job, call.tool.spec)) is not None:
+            if time.monotonic() + held.seconds >= until:
+                return held_back(job, held)
+            await asyncio.sleep(held.seconds)
+        return None
 
     def _inner(self, name: str, key: str, text: str) -> tuple[Job, str | None]:
         """The call as a job under its caller's: what it calls is told there. And why it is refused, if it is.
@@ -182,7 +199,8 @@ class Nested:
             origins=tuple(one for one in origins if one),
             sources={place: source for place, (source, _) in given.items()},
         )
-        return msgspec.structs.replace(self._job, request=request, arguments=text, runs=[], caller=self._job), fault
+        own: dict[str, Any] = {"runs": [], "caller": self._job, "place": None, "probes": False}
+        return msgspec.structs.replace(self._job, request=request, arguments=text, **own), fault
 
 
 def told_in_short(calls: Sequence[NestedCall]) -> tuple[NestedCall, ...]:

@@ -29,6 +29,7 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.admission.approval import NOT_APPROVED, bound, refusal
+from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
@@ -53,6 +54,7 @@ class Pipeline:
         runner: Runner,
         tracing: telemetry.Tracing,
         lease: float,
+        limits: Limits,
     ) -> None:
         self._registry = registry
         self._admission = Admission(registry, receipt_store, runner, self._nested)
@@ -60,10 +62,13 @@ class Pipeline:
         self._runner = runner
         self._tracing = tracing
         self._lease = lease
+        self._limits = limits
+        self.leave = limits.leave
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
         until = time.time_ns() // 1_000_000 + round(seconds * 1000)
-        return Nested(self._admission, self._registry.find, self._runner, self._has_lease, job, caller, until)
+        parts = self._admission, self._registry.find, self._runner, self._has_lease, self._limits
+        return Nested(*parts, job, caller, until)
 
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.
@@ -88,6 +93,8 @@ class Pipeline:
             reading = bound(call.reading, job, call.text, call.shown, changed=call.changed, approved=False)
             asked = call.text if call.changed else None
             return self._finished(job, reading, began, call.records, asked=asked)
+        if self._limits.bind(call.tool.spec) and (held := await self._limits.enter(job, call.tool.spec)) is not None:
+            return self._finished(job, held_back(job, held), began, call.records)
         if call.approved or not job.repeatable:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
@@ -122,6 +129,7 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
+        self._limits.called(job, tool.spec, reading.failure)
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
@@ -230,6 +238,8 @@ class Pipeline:
             metadata = msgspec.structs.replace(metadata, whole=whole)
         if request.reconcile:
             metadata = msgspec.structs.replace(metadata, reconciled=True)
+        if job.limited:
+            metadata = msgspec.structs.replace(metadata, limit=job.limited)
         if job.would_ask:
             metadata = msgspec.structs.replace(metadata, would_ask=job.would_ask)
         if request.approval is not None:

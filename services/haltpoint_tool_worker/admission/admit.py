@@ -277,7 +277,7 @@ class Admission:
             deps=self._registry.deps_of(tool),
             tool=request.tool,
             action_id=request.action_id,
-            attempt=request.attempt,
+            attempt=request.attempt - request.limited,
             tenant=request.tenant,
             user=request.user,
             context=deepcopy(request.context) if context is None else context,

@@ -9,6 +9,7 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.results import NestedCall
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.running.runner import Run, Stopped
@@ -23,7 +24,9 @@ class Job(Struct, eq=False):
     its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
     with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
-    another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4).
+    another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
+    limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes`: its
+    queue's breaker waits for its end (E6).
     """
 
     ref: EntryRef
@@ -47,6 +50,10 @@ class Job(Struct, eq=False):
     left: bool = False
     ran: bool = False
     would_ask: str = ""
+    limited: str = ""
+    place: Place | None = None
+    placed_at: float = 0.0
+    probes: bool = False
 
     @property
     def nested(self) -> bool:

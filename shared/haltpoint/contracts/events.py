@@ -253,6 +253,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         timeout: Annotated[float, Meta(description="seconds")]
         deadline: Annotated[int, Meta(description="ms since the epoch")]
         approval: Annotated[Approval | None, Meta(description="a person's yes to it; a record proves it (G1)")] = None
+        limited: Annotated[int, Meta(description="attempts that a limit held back: they did not run (E6)")] = 0
         reconcile: Annotated[bool, Meta(description="ask the tool whether it happened, do not run it (E5)")] = False
         origins: Annotated[
             tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")

@@ -219,6 +219,7 @@ class Metadata(Contract):
         False
     )
     again: Annotated[bool, Meta(description="this error allows that the same call runs again (E2)")] = False
+    limit: Annotated[str, Meta(description="the limit that held the call back: it did not run (E6)")] = ""
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False

@@ -26,6 +26,36 @@ class Retry(Contract):
     on: tuple[ErrorType, ...] = (ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 
 
+UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""What times are declared in, in seconds."""
+
+
+class LimitKind(StrEnum):
+    """How often calls begin, or how many run at one moment."""
+
+    RATE = "rate_limit"
+    AT_ONCE = "at_once"
+
+
+class Limit(Contract):
+    """What all workers together keep to (E6). RATE: `calls` in `seconds` (one of `UNITS`), `burst` of them at one
+    moment. AT_ONCE: so many calls at one moment. `per_tenant`: for each tenant on its own.
+    """
+
+    kind: LimitKind
+    calls: Count
+    seconds: Annotated[Seconds, Meta(description="of a rate")] = 1.0
+    burst: Count = 1
+    per_tenant: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.calls}"
+        if self.kind is LimitKind.RATE:
+            unit = next(unit for unit, seconds in UNITS.items() if seconds == self.seconds)
+            text += f"/{unit}" + (f" burst {self.burst}" if self.burst > 1 else "")
+        return text + (" per tenant" if self.per_tenant else "")
+
+
 class ToolKind(StrEnum):
     """A skill is a tool in every respect (A); the word is for people and hooks."""
 
@@ -58,6 +88,7 @@ class ToolSpec(Contract):
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     reconciles: Annotated[bool, Meta(description="it can be asked whether a call in doubt happened (E5)")] = False
     retry: Annotated[Retry | None, Meta(description="how often a call that may run again does (E2)")] = None
+    limits: Annotated[tuple[Limit, ...], Meta(description="what all workers together keep to (E6)")] = ()
     says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
     confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
         False

@@ -27,8 +27,9 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.tools import DEFAULT_TIMEOUT, Retry, ToolSpec
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT, UNITS, Retry, ToolSpec
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.limits import limits_of
 from haltpoint.tools.preview import Preview, preview_of
 from haltpoint.tools.reconcile import reconcile_of
 from haltpoint.tools.says import checked_says
@@ -49,8 +50,9 @@ _NO_FLAGS: Final = (
     "preview",
     "retry",
     "reconcile",
+    "rate_limit",
+    "at_once",
 )
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
 """Tools made by `register`: the module that called it -> place of the call -> tool."""
@@ -78,6 +80,8 @@ class Traits(TypedDict, total=False):
     preview: Callable[..., Any]
     retry: Retry
     reconcile: Callable[..., Any]
+    rate_limit: str | tuple[str, ...]
+    at_once: int | str | tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +209,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             strikes=traits.get("strikes"),
             reconciles="reconcile" in traits,
             retry=_retry(traits.get("retry", Retry())),
+            limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,
@@ -250,10 +255,10 @@ def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
 
 def seconds_of(value: object, name: str = "timeout") -> float:
     """A time in seconds, also from text as `5s`. Raises DeclarationError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", value.strip()) if isinstance(value, str) else None
-    seconds = float(match[1]) * _UNITS[match[2]] if match else value
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", value.strip()) if isinstance(value, str) else None
+    seconds = float(match[1]) * UNITS[match[2]] if match else value
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise DeclarationError(f"{name}={value!r}: give seconds, or a number with ms, s, m or h, as in '5s'")
+        raise DeclarationError(f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'")
     return float(seconds)
 
 

@@ -269,3 +269,40 @@ def test_e2_the_error_of_a_tool_that_is_gone_counts() -> None:
     story.without("read")
     story.result(busy())
     assert story.chain.status is ChainStatus.FAILED
+
+
+def limited(seconds: float) -> Outcome:
+    fault = ErrorInfo(ErrorType.RATE_LIMIT, "read waits for its turn", retry_after=seconds, no_effect=True)
+    metadata = Metadata(again=True, limit="the rate_limit 1/s of read")
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
+
+
+def test_e6_a_limited_call_rests_until_its_moment_and_uses_up_no_attempt() -> None:
+    story = literal("read")
+    for number in range(1, 8):
+        before = story.now
+        story.result(limited(2.0))
+        assert next_due(story.chain) == before + 2001
+        story.due(at=next_due(story.chain))
+        assert (story.dispatches[-1].action.attempt, story.dispatches[-1].limited) == (number + 1, number)
+    assert story.chain.actions_used == 1
+    assert attempts(story, again(ErrorType.SERVER)) == 8 + 2
+
+
+def test_e6_a_limited_call_rests_also_where_its_tool_is_never_tried_again() -> None:
+    story = Story(Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read"))
+    story.submit()
+    story.result(limited(1.0))
+    assert story.chain.resting
+
+
+def test_e6_it_fails_only_at_its_deadline_with_the_name_of_the_limit() -> None:
+    for story in (literal("read", budget=Budget(seconds=10)), literal("read")):
+        story.result(limited(1e9))
+        assert next_due(story.chain) == story.chain.deadline
+        story.due(at=story.chain.deadline - 1)
+        assert story.chain.resting
+        story.due(at=story.chain.deadline)
+        assert story.chain.status is ChainStatus.FAILED
+        assert story.chain.error is not None
+        assert story.chain.error.message.endswith("while a call waited for the rate_limit 1/s of read")

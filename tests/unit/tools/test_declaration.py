@@ -271,3 +271,30 @@ def test_d2_a_tool_may_say_how_many_strikes_are_one_too_many() -> None:
     assert declared(pay).spec.strikes == 1
     with pytest.raises(DeclarationError, match=">= 1"):
         tool(strikes=0)(pay)
+
+
+def send() -> None:
+    """Send something."""
+
+
+def test_e6_limits_are_read_in_the_words_in_which_they_are_declared() -> None:
+    for words in ("10/s", "100/m burst 20", "5/s per tenant", "1/ms", "3/h burst 2 per tenant", "7/d"):
+        (limit,) = register(send, rate_limit=words).spec.limits
+        assert str(limit) == words
+    made = register(send, at_once=(4, "1 per tenant"), rate_limit="2/s").spec.limits
+    assert [(one.kind.value, str(one)) for one in made] == [
+        ("at_once", "4"),
+        ("at_once", "1 per tenant"),
+        ("rate_limit", "2/s"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "traits",
+    [{"rate_limit": bad} for bad in ("10", "0/s", "10/w", "10/s burst 0", 10, None, "10/s per user")]
+    + [{"at_once": bad} for bad in (0, -1, True, "four", None, 2.5)],
+)
+def test_e6_a_limit_that_cannot_be_read_is_a_declaration_error(traits: dict[str, Any]) -> None:
+    (name,) = traits
+    with pytest.raises(DeclarationError, match=f"{name}="):
+        register(send, **traits)

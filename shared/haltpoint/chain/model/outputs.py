@@ -19,12 +19,12 @@ class Dispatch(Struct, frozen=True, gc=False):
     """Send this action to its queue, under a new stream entry that becomes the action's current one.
 
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
-    `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. `origins` are the
-    actions whose receipts the worker looks into when it asks once more where values come from; `unasked` says why it
-    need not. With `reasons` the worker asks a person before it runs the call; `sources` go into the receipt, `notes`
-    into its warnings. `barred` are tools and signatures of calls that it may not call in turn, by the words that say
-    why; `done` what a tool with hooks has done, in words by the signatures of its calls: a hook may make one of them of
-    this call. `repeats`, for the log, is the action that had this effect before.
+    `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. A limit held
+    `limited` attempts back. `origins` are the actions whose receipts the worker looks into when it asks once more where
+    values come from; `unasked` says why it need not. With `reasons` the worker asks a person before it runs the call;
+    `sources` go into the receipt, `notes` into its warnings. `barred` are tools and signatures of calls that it may not
+    call in turn, by the words that say why; `done` what a tool with hooks has done, in words by the signatures of its
+    calls: a hook may make one of them of this call. `repeats`, for the log, is the action that had this effect before.
     """
 
     action: Action
@@ -33,6 +33,7 @@ class Dispatch(Struct, frozen=True, gc=False):
     position: int
     approval: Approval | None = None
     reconcile: bool = False
+    limited: int = 0
     again: bool = False
     origins: tuple[str, ...] | None = None
     unasked: str | None = None

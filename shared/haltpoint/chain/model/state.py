@@ -145,7 +145,7 @@ class Action(Struct, frozen=True, gc=False):
 class Rest:
     """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
 
-    `until` 0: it was sent again, and may rest once more. `attempts` have failed so.
+    `until` 0: it was sent again, and may rest once more. `attempts` have failed so, `limited` did not run (E6).
     `reconcile`: its tool is asked whether it happened (E5).
     """
 
@@ -154,6 +154,7 @@ class Rest:
     data: str = "{}"
     attempts: int = 1
     reconcile: bool = False
+    limited: int = 0
 
 
 @value

@@ -128,9 +128,11 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
     sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
     if approval is not None and approval.proposed is not None:
         sources = written_over(sources, approval.proposed, action.arguments, SourceKind.PERSON)
+    rest = work.resting.get(action.id)
     warned = () if action.outcome is None else action.outcome.warnings
     notes = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-    return _order(work, again, spec, approval=approval, reconcile=reconcile, again=True, notes=notes, sources=sources)
+    said: dict[str, Any] = {"reconcile": reconcile, "limited": 0 if rest is None else rest.limited, "notes": notes}
+    return _order(work, again, spec, approval=approval, again=True, sources=sources, **said)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:

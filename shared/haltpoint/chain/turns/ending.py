@@ -35,9 +35,11 @@ def too_late(work: Work) -> Failed | None:
     """The end of a chain whose time is over; None when it has time left."""
     if work.now < work.deadline:
         return None
+    held = (rest.outcome.metadata.limit for rest in work.resting.values() if rest.until)
+    waited = next((f", while a call waited for {limit}" for limit in held if limit), "")
     if (seconds := limits.seconds_that_bind(work)) is None:
-        return failed(Code.TOO_LATE, "the chain's deadline has passed")
-    return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
+        return failed(Code.TOO_LATE, f"the chain's deadline has passed{waited}")
+    return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s{waited}")
 
 
 def end_step(work: Work, end: StepEnd) -> None:

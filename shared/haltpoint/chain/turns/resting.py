@@ -1,4 +1,4 @@
-"""Whether a failed action rests and runs again (CONTRACT E2), or its tool is asked about a doubt (E5), and when."""
+"""Whether a failed action rests and runs again (CONTRACT E2, E6), or its tool is asked about a doubt (E5), and when."""
 
 from typing import Final
 from zlib import crc32
@@ -15,17 +15,20 @@ _MOST_ASKED: Final = 6
 def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: ErrorInfo) -> Rest | None:
     """The rest of an action; None: its error counts, or a person is asked about the doubt."""
     spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
-    attempts = 1 if before is None else before.attempts + 1
-    asks = False
+    failed, limited = (0, 0) if before is None else (before.attempts, before.limited)
+    attempts, asks = failed + 1, False
     if spec is None:
         return None
+    if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
+        moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
+        return Rest(min(moment, work.deadline), outcome, body, failed, limited=limited + 1)
     if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
         until = work.now + 1 if fault.no_effect else None
     elif asks := fault.error_type is ErrorType.IN_DOUBT and spec.reconciles:
         until = _may_be_asked(work, spec, fault) if attempts < _MOST_ASKED else None
     else:
         until = _may_run_again(work, action, spec, outcome, fault, attempts)
-    return None if until is None else Rest(until, outcome, body, attempts, reconcile=asks)
+    return None if until is None else Rest(until, outcome, body, attempts, reconcile=asks, limited=limited)
 
 
 def _may_be_asked(work: Work, spec: ToolSpec, fault: ErrorInfo) -> int | None:

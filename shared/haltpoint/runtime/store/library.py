@@ -27,6 +27,7 @@ _PARTS: Final = (
     "dead_letters",
     "leases",
     "feedback",
+    "limits",
 )
 """Files in the order in which they are joined, behind the names of `rows`: what one defines, the next ones use."""
 

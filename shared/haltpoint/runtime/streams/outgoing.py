@@ -67,6 +67,7 @@ class Envelope:
                 deadline=output.deadline,
                 approval=output.approval,
                 reconcile=output.reconcile,
+                limited=output.limited,
                 origins=output.origins,
                 unasked=output.unasked,
                 reasons=output.reasons or None,

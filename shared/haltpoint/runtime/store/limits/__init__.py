@@ -1,0 +1,1 @@
+"""What chains and workers share: the limits of tools, and effects that happen once."""

@@ -1,0 +1,249 @@
+--[[
+What all workers together keep to (CONTRACT E6). The limits of a queue's tools and its breaker are in the partition of
+the queue's name, so that one call here looks at all of them; the times are real ones, in ms. Their keys:
+
+  limit:<name>           of a rate: when the next call would begin if all were evenly spaced, and when the next one that
+                         rests may come back; of `at_once`: how long a call takes (ms), and the same
+  limit:<name>:places    of `at_once`: the calls that have a place, by when it ends unless it is renewed
+  breaker:<queue>        an open breaker: `until`, then the call that is tried: `probe`, `probe_until`
+  breaker:<queue>:failures   the calls that failed lately, by when
+  breakers               stream: queues that had a failure, or whose breaker opened or closed; for workers to hear of it
+  resting:<queue>        calls that rest, by when they come back; resting:<queue>:why says for which limit
+]]
+
+local FAILURES, WITHIN, OPEN_FOR = 5, 10000, 5000 -- so many failures in so many ms open a breaker for so many
+local FIRST_GUESS = 100 -- ms that a call takes, while none has ended
+local APART = 10 -- ms between calls that come back to a breaker
+local WHILE_PROBED = 1000 -- ms that the others rest while a call is tried
+local LATE = 30000 -- ms after which a call that has not come back has lost its place in the line
+local NEWS_KEPT = 100
+
+-- Milliseconds with their fraction: rates may be faster than one call a ms.
+local function precise_now()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + tonumber(t[2]) / 1000
+end
+
+local function read_pair(key)
+  local first, second = string.match(redis.call('GET', key) or '', '^(%S+) (%S+)$')
+  return tonumber(first), tonumber(second) or 0
+end
+
+local function write_pair(key, first, second, keep)
+  redis.call('SET', key, string.format('%.3f %.3f', first, second), 'PX', digits(math.max(1, math.ceil(keep))))
+end
+
+local function tell_breaker(prefix, queue)
+  redis.call('XADD', prefix .. 'breakers', 'MAXLEN', '~', NEWS_KEPT, '*', 'queue', queue)
+end
+
+-- Each kind of limit: `look` says when a call may begin (`start`), and when it would come back if it had to stand in
+-- line (`back`); `line_up` notes that it does, `take` that it begins.
+local kinds = { rate_limit = {}, at_once = {} }
+
+function kinds.rate_limit.look(limit, at, _)
+  local spaced, line = read_pair(limit.key)
+  limit.spaced, limit.line = math.max(spaced or 0, at), line
+  limit.start = math.max(at, (spaced or 0) - (limit.size - 1) * limit.every)
+  limit.back = math.max(limit.start, limit.line)
+end
+
+function kinds.rate_limit.line_up(limit, at)
+  local line = limit.back + limit.every
+  write_pair(limit.key, limit.spaced, line, math.max(limit.spaced, line) - at)
+end
+
+function kinds.rate_limit.take(limit, at)
+  local spaced = limit.spaced + limit.every
+  write_pair(limit.key, spaced, limit.line, math.max(spaced, limit.line) - at)
+end
+
+function kinds.at_once.look(limit, at, caller)
+  limit.places = limit.key .. ':places'
+  redis.call('ZREMRANGEBYSCORE', limit.places, '-inf', digits(at))
+  limit.duration, limit.line = read_pair(limit.key)
+  local free = redis.call('ZCARD', limit.places) < limit.size or redis.call('ZSCORE', limit.places, caller)
+  limit.start = free and at or math.huge
+  limit.back = math.max(at, limit.line) + (limit.duration or FIRST_GUESS) / limit.size
+end
+
+function kinds.at_once.line_up(limit, at)
+  write_pair(limit.key, limit.duration or FIRST_GUESS, limit.back, limit.back - at + DAY)
+end
+
+function kinds.at_once.take(limit, at, caller, lease)
+  redis.call('ZADD', limit.places, digits(at + lease), caller)
+  redis.call('PEXPIRE', limit.places, digits(2 * lease))
+end
+
+-- When calls of this queue may be tried again, or nil; and whether this one is to be the one that is tried.
+local function look_at_breaker(prefix, queue, action, at)
+  local is = redis.call('HMGET', prefix .. 'breaker:' .. queue, 'until', 'probe', 'probe_until')
+  if not is[1] then
+    return nil, false
+  end
+  local spread = math.min(redis.call('ZCARD', prefix .. 'resting:' .. queue) * APART, OPEN_FOR)
+  if at < tonumber(is[1]) then
+    return tonumber(is[1]) + spread, false
+  end
+  if is[2] and is[2] ~= action and at < tonumber(is[3]) then
+    return at + WHILE_PROBED + spread, false
+  end
+  return nil, true
+end
+
+-- One more that rests; those that never came back are forgotten, a few at a time.
+local function rest(prefix, queue, action, back, words, at)
+  local resting = prefix .. 'resting:' .. queue
+  redis.call('ZADD', resting, digits(back), action)
+  redis.call('HSET', resting .. ':why', action, words)
+  local gone = redis.call('ZRANGEBYSCORE', resting, '-inf', digits(at - LATE), 'LIMIT', 0, 20)
+  if gone[1] then
+    redis.call('ZREM', resting, unpack(gone))
+    redis.call('HDEL', resting .. ':why', unpack(gone))
+  end
+  local last = redis.call('ZREVRANGE', resting, 0, 0, 'WITHSCORES')
+  local keep = digits(math.max(tonumber(last[2]) - at, 0) + DAY)
+  redis.call('PEXPIRE', resting, keep)
+  redis.call('PEXPIRE', resting .. ':why', keep)
+end
+
+--[[
+hp2_reserve queue action caller patience lease probe [kind name every size words]...
+
+May this call begin now, by its queue's breaker and by its limits, all together? What it needs is taken, or nothing is.
+A repeat of this function may cost a rate one call.
+  caller    the action in the hands of one worker: other deliveries of it are other callers
+  patience  ms that a worker waits for a call's moment by itself
+  lease     ms that a place of `at_once` is kept unless it is renewed
+  probe     ms after which a call that is tried is taken for lost
+  every     ms between two calls of a rate; size: its burst, or how many calls at once
+Who comes back from a rest goes before those who come for the first time: these stand behind all that rest.
+Returns {status, ms, words, watch}:
+  go     begin in so many ms
+  probe  the same, and the queue's breaker waits for what comes of it (`hp2_called`)
+  rest   come back in so many ms; words: what for
+`watch` 1: the queue had failures: ask before its next call too, limits or not.
+]]
+register('reserve', function(keys, args)
+  local prefix, at = prefix_of(keys), precise_now()
+  local queue, action, caller = args[1], args[2], args[3]
+  local patience, lease = tonumber(args[4]), tonumber(args[5])
+  local resting = prefix .. 'resting:' .. queue
+  local returns = redis.call('ZSCORE', resting, action)
+  local back, probes = look_at_breaker(prefix, queue, action, at)
+  local words, start, all = 'the breaker of the queue ' .. queue, at, {}
+  for i = 7, #args, 5 do
+    local limit = { key = prefix .. 'limit:' .. args[i + 1], every = tonumber(args[i + 2]),
+      size = tonumber(args[i + 3]), words = args[i + 4], kind = kinds[args[i]] }
+    limit.kind.look(limit, at, caller)
+    start = math.max(start, limit.start)
+    all[#all + 1] = limit
+  end
+  local last -- the limit that holds the call back for longest
+  for _, limit in ipairs(back and {} or all) do
+    local held = limit.start > at + patience or (not returns and limit.line > at)
+    if held and not (last and last.back > limit.back) then
+      last = limit
+    end
+  end
+  if last then
+    last.kind.line_up(last, at)
+    back, words = last.back, last.words
+  end
+  local watch = (probes or redis.call('EXISTS', prefix .. 'breaker:' .. queue, prefix .. 'breaker:' .. queue .. ':failures')
+    > 0) and 1 or 0
+  if back then
+    rest(prefix, queue, action, back, words, at)
+    return { 'rest', math.ceil(back - at), words, watch }
+  end
+  for _, limit in ipairs(all) do
+    limit.kind.take(limit, at, caller, lease)
+  end
+  if returns then
+    redis.call('ZREM', resting, action)
+    redis.call('HDEL', resting .. ':why', action)
+  end
+  if probes then
+    local gone = digits(at + math.max(OPEN_FOR, tonumber(args[6])))
+    redis.call('HSET', prefix .. 'breaker:' .. queue, 'probe', action, 'probe_until', gone)
+  end
+  return { probes and 'probe' or 'go', math.ceil(start - at), '', watch }
+end)
+
+--[[
+hp2_renew lease [name caller]...
+
+Keep the places of `at_once` that these calls have for so many ms more. Returns how many had none any more.
+]]
+register('renew', function(keys, args)
+  local prefix, lease, lost = prefix_of(keys), tonumber(args[1]), 0
+  local ends = digits(precise_now() + lease)
+  for i = 2, #args, 2 do
+    local places = prefix .. 'limit:' .. args[i] .. ':places'
+    if redis.call('ZSCORE', places, args[i + 1]) then
+      redis.call('ZADD', places, 'XX', ends, args[i + 1])
+      redis.call('PEXPIRE', places, digits(2 * lease))
+    else
+      lost = lost + 1
+    end
+  end
+  return lost
+end)
+
+--[[
+hp2_give_back caller duration [name]...
+
+A call has ended after so many ms: its places of `at_once` are free. Returns how many it had.
+]]
+register('give_back', function(keys, args)
+  local prefix, had = prefix_of(keys), 0
+  for i = 3, #args do
+    local key = prefix .. 'limit:' .. args[i]
+    if redis.call('ZREM', key .. ':places', args[1]) == 1 then
+      local duration, line = read_pair(key)
+      duration = duration and 0.8 * duration + 0.2 * tonumber(args[2]) or tonumber(args[2])
+      write_pair(key, duration, line, DAY)
+      had = had + 1
+    end
+  end
+  return had
+end)
+
+--[[
+hp2_called queue action caller failed
+
+A call of the queue has ended, `failed` '1' when its service failed (SERVER, TIMEOUT): the last of so many opens the
+breaker. What came of the call that was tried opens it again, or closes it. Others' failures meanwhile count for nothing.
+Returns open | closed.
+]]
+register('called', function(keys, args)
+  local prefix, at, queue = prefix_of(keys), precise_now(), args[1]
+  local key, failures = prefix .. 'breaker:' .. queue, prefix .. 'breaker:' .. queue .. ':failures'
+  local is = redis.call('HMGET', key, 'until', 'probe')
+  local opens = false
+  if is[1] and is[2] ~= args[2] then
+    return 'open'
+  elseif args[4] ~= '1' then
+    if is[1] then
+      redis.call('DEL', key)
+      tell_breaker(prefix, queue)
+    end
+    return 'closed'
+  elseif is[1] then
+    opens = true
+  else
+    redis.call('ZREMRANGEBYSCORE', failures, '-inf', digits(at - WITHIN))
+    redis.call('ZADD', failures, digits(at), args[3])
+    redis.call('PEXPIRE', failures, WITHIN)
+    opens = redis.call('ZCARD', failures) >= FAILURES
+  end
+  if opens then
+    redis.call('DEL', failures)
+    redis.call('HDEL', key, 'probe', 'probe_until')
+    redis.call('HSET', key, 'until', digits(at + OPEN_FOR))
+    redis.call('PEXPIRE', key, DAY)
+  end
+  tell_breaker(prefix, queue)
+  return opens and 'open' or 'closed'
+end)

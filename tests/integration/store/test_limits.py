@@ -1,0 +1,178 @@
+"""Limits and breakers as the functions keep them: one line for all who ask (CONTRACT E6)."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from itertools import pairwise
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
+from haltpoint.runtime.store.limits.reserving import LimitStore, Place, Reserved, Turn, name_of
+from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.topology import Topology
+from tests.support import wait_until
+
+LEASE = 1.0
+
+
+def rate(calls: int, seconds: float = 1.0, burst: int = 1, *, per_tenant: bool = False) -> Limit:
+    return Limit(kind=LimitKind.RATE, calls=calls, seconds=seconds, burst=burst, per_tenant=per_tenant)
+
+
+def at_once(calls: int, *, per_tenant: bool = False) -> Limit:
+    return Limit(kind=LimitKind.AT_ONCE, calls=calls, per_tenant=per_tenant)
+
+
+def tool(*limits: Limit, queue: str = "mail") -> ToolSpec:
+    return ToolSpec(name="send", queue=queue, limits=limits, timeout=0.1)
+
+
+@pytest.fixture
+async def limits(redis: Redis) -> AsyncIterator[LimitStore]:
+    async with AutoPipeline(redis) as calls:
+        yield LimitStore(calls, Topology(4), LEASE)
+
+
+async def ask(limits: LimitStore, spec: ToolSpec, number: int = 1, tenant: str | None = None) -> Reserved:
+    return await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 worker 0", tenant)
+
+
+def place(spec: ToolSpec, number: int, tenant: str | None = None) -> Place:
+    names = tuple(name_of(one, spec.name, tenant) for one in spec.limits if one.kind is LimitKind.AT_ONCE)
+    return Place(spec.queue, f"c{number}.s.1 worker 0", names)
+
+
+async def test_e6_a_rate_lets_its_burst_begin_and_lines_up_the_others(limits: LimitStore) -> None:
+    spec = tool(rate(1, 60.0, burst=3))
+    found = [await ask(limits, spec, number) for number in range(6)]
+    assert [one.turn for one in found] == [Turn.GO] * 3 + [Turn.REST] * 3
+    waits = [one.seconds for one in found[3:]]
+    assert waits == pytest.approx([60.0, 120.0, 180.0], abs=20.0)
+    assert {one.words for one in found[3:]} == {"the rate_limit 1/m burst 3 of send"}
+    assert not any(one.watch for one in found)
+
+
+async def test_e6_a_moment_that_is_near_is_waited_for_by_the_worker(limits: LimitStore) -> None:
+    spec, begins = tool(rate(10)), list[tuple[float, float]]()
+    for number in range(3):
+        before = time.monotonic()
+        found = await ask(limits, spec, number)
+        assert found.turn is Turn.GO
+        begins.append((before + found.seconds, time.monotonic() + found.seconds))
+    for (first, _), (_, second) in pairwise(begins):
+        assert second - first >= 0.1
+
+
+async def test_e6_who_has_rested_goes_before_those_who_come_first(limits: LimitStore) -> None:
+    spec = tool(rate(1))
+    assert (await ask(limits, spec, 1)).turn is Turn.GO
+    rested = await ask(limits, spec, 2)
+    assert rested.turn is Turn.REST
+    await asyncio.sleep(rested.seconds)
+    newcomer, back = await ask(limits, spec, 3), await ask(limits, spec, 2)
+    assert (newcomer.turn, back.turn) == (Turn.REST, Turn.GO)
+
+
+async def test_e6_places_are_taken_and_given_back_and_end_with_their_lease(limits: LimitStore) -> None:
+    spec = tool(at_once(2))
+    found = [await ask(limits, spec, number) for number in range(3)]
+    assert [one.turn for one in found] == [Turn.GO, Turn.GO, Turn.REST]
+    assert found[2].words == "the at_once 2 of send"
+    await limits.give_back(place(spec, 0), 0.05)
+
+    async def goes(number: int) -> bool:
+        return (await ask(limits, spec, number)).turn is Turn.GO
+
+    assert await goes(2)
+    assert not await goes(3)
+    for _ in range(10):  # twice as long as a lease
+        await limits.renew([place(spec, 1)])
+        await asyncio.sleep(LEASE / 5)
+    assert await goes(3)  # the place of the second was not renewed
+    assert not await goes(4)
+    await wait_until(lambda: goes(4))  # nor is that of the first any more
+
+
+async def test_e6_a_lost_reply_takes_no_second_place(limits: LimitStore) -> None:
+    spec = tool(at_once(1))
+    assert (await ask(limits, spec)).turn is Turn.GO
+    assert (await ask(limits, spec)).turn is Turn.GO
+
+
+async def test_e6_limits_hold_for_each_tenant_and_for_all_together(limits: LimitStore) -> None:
+    spec = tool(at_once(3), at_once(2, per_tenant=True))
+    tenants = ["acme", "acme", "acme", "other", "other"]
+    found = [await ask(limits, spec, number, tenant) for number, tenant in enumerate(tenants)]
+    assert [one.turn for one in found] == [Turn.GO, Turn.GO, Turn.REST, Turn.GO, Turn.REST]
+    assert [one.words for one in found if one.words] == [
+        "the at_once 2 per tenant (acme) of send",
+        "the at_once 3 of send",
+    ]
+
+
+async def test_e6_what_one_limit_refuses_costs_the_other_nothing(limits: LimitStore) -> None:
+    spec = tool(at_once(1), rate(1, burst=2))
+    assert (await ask(limits, spec, 1)).turn is Turn.GO
+    for _ in range(5):
+        assert (await ask(limits, spec, 2)).turn is Turn.REST
+    await limits.give_back(place(spec, 1), 0.01)
+    assert (await ask(limits, spec, 2)).turn is Turn.GO
+
+
+async def fail(limits: LimitStore, *numbers: int) -> bytes:
+    reply = b""
+    for number in numbers:
+        reply = await limits.called("mail", f"c{number}.s.1", f"c{number}.s.1 worker 0", failed=True)
+    return reply
+
+
+async def test_e6_five_failures_open_the_breaker_and_one_call_is_tried(limits: LimitStore, redis: Redis) -> None:
+    spec = tool()
+    assert await fail(limits, 1, 2, 3, 4) == b"closed"
+    watched = await ask(limits, spec, 9)
+    assert (watched.turn, watched.watch) == (Turn.GO, True)
+    assert await fail(limits, 4) == b"closed"  # the same once more
+    assert await fail(limits, 5) == b"open"
+    rests = await ask(limits, spec, 6)
+    assert (rests.turn, rests.words) == (Turn.REST, "the breaker of the queue mail")
+    assert 4.0 < rests.seconds <= 5.1
+    assert await fail(limits, 9) == b"open"  # it began before
+    assert (await ask(limits, tool(queue="other"), 7)).turn is Turn.GO
+
+    key = Topology(4).key(Topology(4).partition("mail"), "breaker", "mail")
+    await redis.hset(key, "until", "1")
+    assert [(await ask(limits, spec, number)).turn for number in (7, 6, 7)] == [Turn.PROBE, Turn.REST, Turn.PROBE]
+    assert await fail(limits, 7) == b"open"
+    assert (await ask(limits, spec, 6)).seconds > 4.0
+
+    await redis.hset(key, "until", "1")
+    assert (await ask(limits, spec, 6)).turn is Turn.PROBE
+    assert await limits.called("mail", "c6.s.1", "c6.s.1 worker 1", failed=False) == b"closed"
+    closed = await ask(limits, spec, 8)
+    assert (closed.turn, closed.watch) == (Turn.GO, False)
+
+
+async def test_e6_a_call_that_was_tried_by_a_dead_worker_is_followed_by_another(
+    limits: LimitStore, redis: Redis
+) -> None:
+    await fail(limits, 1, 2, 3, 4, 5)
+    key = Topology(4).key(Topology(4).partition("mail"), "breaker", "mail")
+    await redis.hset(key, "until", "1")
+    assert (await ask(limits, tool(), 6)).turn is Turn.PROBE
+    await redis.hset(key, "probe_until", "1")
+    assert (await ask(limits, tool(), 7)).turn is Turn.PROBE
+
+
+async def test_e6_all_keys_are_in_the_partition_of_their_queue_and_expire(limits: LimitStore, redis: Redis) -> None:
+    spec = tool(at_once(1), rate(1), rate(1, per_tenant=True))
+    for number in range(4):
+        await ask(limits, spec, number, "acme")
+    await fail(limits, 1, 2, 3, 4, 5)
+    await ask(limits, spec, 6, "acme")
+    prefix = Topology(4).key(Topology(4).partition("mail"))
+    keys = [str(key, "utf-8") if isinstance(key, bytes) else key for key in await redis.keys("*")]
+    assert len(keys) >= 6
+    assert all(key.startswith(prefix) for key in keys)
+    assert [key for key in keys if await redis.ttl(key) == -1] == [f"{prefix}:breakers".replace("::", ":")]

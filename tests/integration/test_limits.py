@@ -1,0 +1,13 @@
+"""Three workers keep to the limits of their tools together while one is killed; the long runs are in tests/chaos."""
+
+from pathlib import Path
+
+from tests.chaos.limits import keep_to_limits, probe_one_by_one
+
+
+async def test_e6_no_more_calls_than_the_limits_allow_and_none_fails(tmp_path: Path) -> None:
+    await keep_to_limits(tmp_path, calls=50, kills=1)
+
+
+async def test_e6_a_provider_that_is_down_is_tried_once_in_five_seconds(tmp_path: Path) -> None:
+    await probe_one_by_one(tmp_path, calls=25, seconds=6.5)

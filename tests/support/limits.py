@@ -1,0 +1,47 @@
+"""The limits of tools on paper: what Redis would answer, and what a worker has asked it."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.store.limits.reserving import Place, Reserved, Turn
+from haltpoint_tool_worker.admission.limits import Limits
+
+GO = Reserved(Turn.GO, 0.0, "", watch=False)
+WATCHED_GO = Reserved(Turn.GO, 0.0, "", watch=True)
+PROBE = Reserved(Turn.PROBE, 0.0, "", watch=True)
+
+
+def rests(seconds: float, words: str = "the rate_limit 1/s of send") -> Reserved:
+    """Come back in so many seconds."""
+    return Reserved(Turn.REST, seconds, words, watch=False)
+
+
+@dataclass
+class PaperLimits:
+    """Answers in their order; `GO` when there are no more. `told` are what a worker has asked and said."""
+
+    answers: list[Reserved] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    async def reserve(self, spec: ToolSpec, action: str, _caller: str, tenant: str | None) -> Reserved:
+        self.told.append(f"reserve {spec.name} {action} {tenant or ''}".strip())
+        return self.answers.pop(0) if self.answers else GO
+
+    def called(self, queue: str, action: str, _caller: str, *, failed: bool) -> "asyncio.Future[Any]":
+        return self._done(f"called {queue} {action} {'failed' if failed else 'well'}")
+
+    def give_back(self, place: Place, _seconds: float) -> "asyncio.Future[Any]":
+        return self._done(f"give back {' '.join(place.names)}")
+
+    def _done(self, words: str) -> "asyncio.Future[Any]":
+        self.told.append(words)
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        done.set_result(b"closed")
+        return done
+
+
+def unlimited(paper: PaperLimits | None = None, *queues: str) -> Limits:
+    """The limits of a worker that watches these queues only."""
+    return Limits(paper or PaperLimits(), "worker-1", queues)  # type: ignore[arg-type]

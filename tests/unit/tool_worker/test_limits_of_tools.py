@@ -1,0 +1,157 @@
+"""A worker asks Redis whether a call may begin, and only where something limits it (CONTRACT E6)."""
+
+import time
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.results import ErrorType
+from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.tools import Ctx, Tool, ToolError, register
+from haltpoint_tool_worker.admission.limits import Limits
+from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Runner
+from tests.support.limits import PROBE, WATCHED_GO, PaperLimits, rests, unlimited
+from tests.unit.tool_worker.test_hooks import Paper
+
+RAN: list[str] = []
+
+
+async def send(ctx: Ctx) -> dict[str, Any]:
+    """Send something."""
+    RAN.append(f"{ctx.idempotency_key} {ctx.attempt}")
+    return {}
+
+
+async def break_down() -> None:
+    """Fail like a service."""
+    raise ToolError.server("it is down")
+
+
+async def refuse() -> None:
+    """Fail like a caller's mistake."""
+    raise ToolError.not_found("no such thing")
+
+
+async def outer(ctx: Ctx) -> Any:
+    """Send by another tool."""
+    return await ctx.call("send")
+
+
+PLAIN = register(send, idempotent=True)
+LIMITED = register(send, idempotent=True, at_once=4, rate_limit=("10/s", "2/s per tenant"))
+BROKEN = register(break_down, name="send", idempotent=True, queue="shop")
+REFUSING = register(refuse, name="send", idempotent=True, queue="shop")
+OUTER = register(outer, idempotent=True)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    RAN.clear()
+
+
+async def run_call(limits: Limits, tool: Tool, *others: Tool, **order: Any) -> Finished:
+    registry, runner = Registry(), Runner()
+    for one in (tool, *others):
+        registry.add(one)
+    given: dict[str, Any] = {"attempt": 1, "tenant": "acme"} | order
+    request = ToolRequested.Data(
+        action_id="c.s.1",
+        tool=tool.name,
+        repeatable=tool.spec.repeatable,
+        timeout=tool.spec.timeout,
+        deadline=time.time_ns() // 1_000_000 + 20_000,
+        **given,
+    )
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, "{}", None, 1, time.monotonic())
+    pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, limits)  # type: ignore[arg-type]
+    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
+    pipeline.leave(job)
+    runner.close()
+    assert finished is not None
+    return finished
+
+
+async def test_e6_a_tool_without_limits_asks_nothing_and_tells_nothing() -> None:
+    paper = PaperLimits()
+    await run_call(unlimited(paper), PLAIN)
+    await run_call(unlimited(paper), REFUSING)
+    assert paper.told == []
+
+
+async def test_e6_a_call_takes_its_places_and_gives_them_back() -> None:
+    paper = PaperLimits()
+    limits = unlimited(paper)
+    finished = await run_call(limits, LIMITED)
+    assert finished.outcome.success
+    assert paper.told == ["reserve send c.s.1 acme", "give back send:at_once:4"]
+    assert limits.places() == []
+
+
+async def test_e6_a_limited_call_rests_until_its_moment_and_does_not_run() -> None:
+    finished = await run_call(unlimited(PaperLimits([rests(7.5)])), LIMITED)
+    fault, metadata = finished.outcome.error, finished.metadata
+    assert fault is not None
+    assert metadata is not None
+    assert (fault.error_type, fault.retry_after, fault.no_effect) == (ErrorType.RATE_LIMIT, 7.5, True)
+    assert fault.message == "send waits for the rate_limit 1/s of send"
+    assert (metadata.limit, metadata.again) == ("the rate_limit 1/s of send", True)
+    assert RAN == []
+
+
+async def test_e6_a_call_waits_itself_for_a_moment_that_is_near() -> None:
+    paper = PaperLimits([rests(0.01), rests(0.01)])
+    assert (await run_call(unlimited(paper), LIMITED)).outcome.success
+    assert len([one for one in paper.told if one.startswith("reserve")]) == 3
+
+
+async def test_e6_its_attempts_are_those_that_ran() -> None:
+    await run_call(unlimited(), LIMITED, attempt=5, limited=3)
+    assert RAN == ["c.s.1 2"]
+
+
+async def test_e6_of_a_queue_that_has_failed_each_call_asks_until_there_were_no_failures_lately() -> None:
+    paper = PaperLimits()
+    limits = unlimited(paper)
+    await run_call(limits, BROKEN)
+    assert paper.told == ["called shop c.s.1 failed"]
+    paper.answers = [WATCHED_GO]
+    for _ in range(3):
+        await run_call(limits, REFUSING)
+    assert paper.told[1:] == ["reserve send c.s.1 acme", "reserve send c.s.1 acme"]
+    limits.stirred("shop")
+    await run_call(limits, REFUSING)
+    assert len(paper.told) == 4
+
+
+async def test_e6_a_queue_of_which_nothing_is_known_is_asked_about_once() -> None:
+    paper = PaperLimits()
+    limits = unlimited(paper, "default")
+    await run_call(limits, PLAIN)
+    await run_call(limits, PLAIN)
+    assert paper.told == ["reserve send c.s.1 acme"]
+
+
+async def test_e6_the_breaker_hears_how_the_call_ended_that_was_tried() -> None:
+    for tool, words in ((REFUSING, "well"), (BROKEN, "failed")):
+        paper = PaperLimits([PROBE])
+        await run_call(unlimited(paper, "shop"), tool)
+        assert paper.told[1:] == [f"called shop c.s.1 {words}"]
+
+
+async def test_e6_a_nested_call_waits_for_its_moment_within_its_time() -> None:
+    paper = PaperLimits([rests(0.4)])
+    assert (await run_call(unlimited(paper), OUTER, LIMITED)).outcome.success
+    assert RAN == ["c.s.1/1 1"]
+    assert paper.told[-1] == "give back send:at_once:4"
+
+    finished = await run_call(unlimited(PaperLimits([rests(40.0)])), OUTER, LIMITED)
+    assert finished.outcome.error is not None
+    assert finished.outcome.error.error_type is ErrorType.RATE_LIMIT
+    assert "the rate_limit 1/s of send" in finished.outcome.error.message
+    assert len(RAN) == 1
