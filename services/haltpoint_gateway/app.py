@@ -28,6 +28,7 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import History
+from haltpoint.runtime.views.queues import QueueState, read_queues
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway import feed, unattended
 from haltpoint_gateway.auth import Keyring, admin_key
@@ -82,6 +83,7 @@ def assemble(
 ) -> Gateway:
     """What the API works with, over one connection for calls and `redis` for reading."""
     policy = settings.limits
+    catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
     return Gateway(
         settings=settings,
         store=Store(
@@ -92,12 +94,13 @@ def assemble(
             backlog_limit=policy.backlog_limit,
         ),
         inbox=Inbox(calls, topology),
-        catalogue=ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools),
+        catalogue=catalogue,
         views=Views(redis, calls, topology, settings.language),
         history=History(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
+        queues=lambda: _queues(redis, topology, catalogue),
     )
 
 
@@ -139,6 +142,16 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
     except RedisError as error:
         return [f"Redis rejects the connection: {type(error).__name__}"]
     return [f"{name}: {siblings[name]} of {wanted} ready" for name, wanted in beside.items() if siblings[name] < wanted]
+
+
+async def _queues(redis: Redis, topology: Topology, catalogue: ToolCatalogue) -> list[QueueState]:
+    """The queues of the tools that workers serve; none while Redis does not answer."""
+    try:
+        async with asyncio.timeout(2.0):
+            tools = await catalogue.listed()
+            return await read_queues(redis, topology, (one.spec.queue for one in tools.values()))
+    except (*UNREACHABLE, RedisError, TimeoutError):
+        return []
 
 
 def _address(http: HttpServer) -> str:

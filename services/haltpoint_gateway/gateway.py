@@ -14,6 +14,7 @@ from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.history import History
+from haltpoint.runtime.views.queues import QueueState
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.auth import Keyring, Principal, Scope
 from haltpoint_gateway.problems import Problem
@@ -22,7 +23,9 @@ from haltpoint_gateway.watchers import Watchers
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The things behind the API. `faults` says in words why the gateway is not ready; empty when it is."""
+    """The things behind the API. `faults` says in words why the gateway is not ready; empty when it is. `queues` are
+    those of the deployment, none while Redis does not answer.
+    """
 
     settings: Settings
     store: Store
@@ -33,6 +36,7 @@ class Gateway:
     keyring: Keyring
     tracing: Tracing
     faults: Callable[[], Awaitable[list[str]]]
+    queues: Callable[[], Awaitable[list[QueueState]]]
     watchers: Watchers = field(default_factory=Watchers)
 
 

@@ -171,6 +171,9 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
         while redis.xlen("hp:{0}:dead") <= 121:
             assert time.monotonic() < deadline
             time.sleep(0.02)
+    queues = {one["name"] for one in document(system.command("queue", "list", "--json"))["items"]}
+    assert queues
+    assert all(f"{name}: " in system.command("queue", "list").stdout for name in queues)
     letters = document(system.command("dlq", "list", "--reason", "bad_json", "--json"))["items"]
     letter = next(one for one in letters if one["message"] == "no JSON at all")
     (long,) = document(system.command("dlq", "list", "--reason", "long", "--json"))["items"]

@@ -1,11 +1,17 @@
 """Is it alive, is it ready, what does it count: without a key, as on every service."""
 
+import re
+from typing import Final
+
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
+from haltpoint.runtime.views.queues import QueueState
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.problems import Problem, problem_responses
+
+_TENANT: Final = re.compile(r"(?<= per tenant) \(.*\)(?= of )", re.DOTALL)
 
 
 class _Metrics(Response):
@@ -31,7 +37,23 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("/metrics", response_class=_Metrics)
     async def metrics() -> Response:
-        """Prometheus text."""
-        return _Metrics(generate_latest())
+        """Prometheus text: this process, and the queues of the deployment."""
+        return _Metrics(generate_latest() + queue_metrics(await gateway.queues()))
 
     return router
+
+
+def queue_metrics(queues: list[QueueState]) -> bytes:
+    """How many calls wait, run and rest, and for which limit (E6). No tenant is named: nobody needs a key here."""
+    registry = CollectorRegistry()
+    waiting = Gauge("haltpoint_calls_waiting", "Calls that no worker has yet", ["queue"], registry=registry)
+    running = Gauge("haltpoint_calls_running", "Calls that workers have", ["queue"], registry=registry)
+    resting = Gauge("haltpoint_calls_resting", "Calls that wait for a limit", ["queue", "limit"], registry=registry)
+    breaker = Gauge("haltpoint_breaker_open", "1: the breaker of the queue is open", ["queue"], registry=registry)
+    for one in queues:
+        waiting.labels(one.name).set(one.waiting)
+        running.labels(one.name).set(one.running)
+        breaker.labels(one.name).set(one.breaker is not None)
+        for row in one.resting:
+            resting.labels(one.name, _TENANT.sub("", row.why)).inc(row.calls)
+    return generate_latest(registry)

@@ -62,7 +62,7 @@ async def test_e6_a_moment_that_is_near_is_waited_for_by_the_worker(limits: Limi
         assert found.turn is Turn.GO
         begins.append((before + found.seconds, time.monotonic() + found.seconds))
     for (first, _), (_, second) in pairwise(begins):
-        assert second - first >= 0.1
+        assert second - first >= 0.09  # the two clocks are not one
 
 
 async def test_e6_who_has_rested_goes_before_those_who_come_first(limits: LimitStore) -> None:

@@ -1,4 +1,4 @@
-"""`haltpoint init`, `doctor` and `config show`: what a deployment rests on."""
+"""`haltpoint init`, `doctor`, `queue list` and `config show`: what a deployment rests on."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.runtime.service.preflight import Check
+    from haltpoint.runtime.views.queues import QueueState
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,6 +44,24 @@ def add_to(app: typer.Typer) -> None:
             for check in checks:
                 _print(shell, check)
         return Exit.OK if all(check.ok for check in checks) else Exit.FAILED
+
+    queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)
+    app.add_typer(queue, name="queue")
+
+    @verb(queue, "list")
+    def list_(shell: Shell) -> None:
+        """List the queues: calls that wait for a worker, that run, and that rest, with the limit they wait for."""
+        import asyncio
+        from dataclasses import asdict
+
+        found = asyncio.run(_queues(shell))
+        if shell.json:
+            shell.emit({"items": [asdict(one) for one in found], "next_cursor": None})
+            return
+        for one in found:
+            _print_queue(shell, one)
+        if not found:
+            shell.note("No worker has offered a tool within a day, so there are no queues.")
 
     config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
     app.add_typer(config, name="config")
@@ -93,6 +112,36 @@ async def _examine(shell: Shell) -> "list[Check]":
             ]
     except UNREACHABLE as error:
         raise unusable(error, url) from error
+
+
+async def _queues(shell: Shell) -> "list[QueueState]":
+    from haltpoint.runtime.service.address import redis_url
+    from haltpoint.runtime.streams.broker import UNREACHABLE
+    from haltpoint.runtime.streams.connection import AutoPipeline, connect, unusable
+    from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+    from haltpoint.runtime.streams.topology import Topology
+    from haltpoint.runtime.views.queues import read_queues
+
+    url = redis_url(shell.settings)
+    topology = Topology(shell.settings.partitions)
+    try:
+        async with connect(url) as redis, AutoPipeline(redis, patience=0) as calls:
+            await topology.check(redis)
+            tools = await ToolCatalogue(calls, topology).listed()
+            return await read_queues(redis, topology, (one.spec.queue for one in tools.values()))
+    except UNREACHABLE as error:
+        raise unusable(error, url) from error
+
+
+def _print_queue(shell: Shell, one: "QueueState") -> None:
+    from haltpoint.cli.wording import visible
+
+    state = f"{one.waiting} waiting, {one.running} running, {sum(row.calls for row in one.resting)} resting"
+    if one.breaker is not None:
+        state += f"; its breaker is open, a call is tried in {one.breaker:.0f} s"
+    shell.out.print(f"{one.name}: {state}", markup=False, soft_wrap=True)
+    for row in one.resting:
+        shell.out.print(f"  {row.calls} for {visible(row.why)}, the first for {row.seconds:.0f} s", markup=False)
 
 
 def _print(shell: Shell, check: "Check") -> None:

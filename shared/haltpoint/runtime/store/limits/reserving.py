@@ -103,3 +103,14 @@ class LimitStore:
 def news_streams(topology: Topology, queues: Sequence[str]) -> list[str]:
     """Where a worker of these queues hears of their breakers."""
     return sorted({topology.key(topology.partition(queue), NEWS) for queue in queues})
+
+
+def breaker_key(topology: Topology, queue: str) -> str:
+    """A hash, while the breaker of the queue is open: `until` (ms) no call is tried."""
+    return topology.key(topology.partition(queue), "breaker", queue)
+
+
+def resting_keys(topology: Topology, queue: str) -> tuple[str, str]:
+    """The calls of a queue that rest for a limit, by the moment (ms) when they come back; and a hash: for which."""
+    key = topology.key(topology.partition(queue), "resting", queue)
+    return key, f"{key}:why"

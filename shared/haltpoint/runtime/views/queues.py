@@ -1,0 +1,73 @@
+"""The queues of a deployment as people see them: the calls in each, and those that rest, with the reason (E6)."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.runtime.store.limits.reserving import breaker_key, resting_keys
+from haltpoint.runtime.streams.topology import Topology
+
+_LATE: Final = 5000
+"""Ms that a call may be late: one that is later has ended in another way, as a cancelled one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """So many calls wait for the same; the first comes back in so many seconds."""
+
+    why: str
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """One queue: the calls that no worker has yet, those that workers have, and those that rest. `breaker`: seconds
+    until a call is tried; None while it is closed.
+    """
+
+    name: str
+    waiting: int
+    running: int
+    resting: tuple[Resting, ...]
+    breaker: float | None
+
+
+async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) -> list[QueueState]:
+    """The state of these queues, each once, by name."""
+    wanted, group = sorted(set(names)), GROUP[Stream.TOOLS].value
+    async with redis.pipeline(transaction=False) as pipe:
+        pipe.time()
+        for name in wanted:
+            resting, why = resting_keys(topology, name)
+            pipe.hget(breaker_key(topology, name), "until")
+            pipe.zrange(resting, 0, -1, withscores=True)
+            pipe.hgetall(why)
+            for partition in range(topology.partitions):
+                stream = topology.stream(partition, Stream.TOOLS, name)
+                pipe.xlen(stream)
+                pipe.xpending(stream, group)
+        (seconds, us), *replies = await pipe.execute()
+    each, now = 3 + 2 * topology.partitions, seconds * 1000 + us / 1000
+    return [_state(name, now, replies[each * n : each * (n + 1)]) for n, name in enumerate(wanted)]
+
+
+def _state(name: str, now: float, replies: list[Any]) -> QueueState:
+    until, resting, why, *streams = replies
+    running = sum(pending["pending"] for pending in streams[1::2])
+    moments: defaultdict[str, list[float]] = defaultdict(list)
+    for action, moment in resting:
+        if moment >= now - _LATE and action in why:
+            moments[why[action].decode(errors="replace")].append(max(0.0, (moment - now) / 1000))
+    rows = (Resting(words, len(found), round(min(found), 3)) for words, found in moments.items())
+    return QueueState(
+        name,
+        max(0, sum(streams[0::2]) - running),
+        running,
+        tuple(sorted(rows, key=lambda row: (-row.calls, row.why))),
+        None if until is None else round(max(0.0, float(until) - now) / 1000, 3),
+    )
