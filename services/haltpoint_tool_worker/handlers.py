@@ -262,7 +262,8 @@ class Handlers:
                 self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
-            self._pipeline.leave(job)
+            if job.place is not None:
+                self._pipeline.leave(job)
             self.slots.end(ran=job.ran)
             return
         ref = job.ref

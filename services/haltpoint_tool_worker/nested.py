@@ -138,7 +138,8 @@ class Nested:
         if job.lost or not (spec.read_only or await self._has_lease(job)):
             words = f"{name} was not called: its caller has ended, or another worker has it"
             return _refused(ErrorType.BLOCKED, words), call.records
-        if self._limits.bind(call.tool.spec) and (limit := await self._wait(job, call)) is not None:
+        asks = call.tool.spec.limits or call.tool.spec.queue in self._limits.watched
+        if asks and (limit := await self._wait(job, call)) is not None:
             return limit, call.records
         entry = partial(ledger_entry, spec, call.text, time.time_ns() // 1_000_000, key)
         if not spec.read_only:

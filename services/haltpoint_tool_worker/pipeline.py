@@ -93,7 +93,8 @@ class Pipeline:
             reading = bound(call.reading, job, call.text, call.shown, changed=call.changed, approved=False)
             asked = call.text if call.changed else None
             return self._finished(job, reading, began, call.records, asked=asked)
-        if self._limits.bind(call.tool.spec) and (held := await self._limits.enter(job, call.tool.spec)) is not None:
+        spec = call.tool.spec
+        if (spec.limits or spec.queue in self._limits.watched) and (held := await self._limits.enter(job, spec)):
             return self._finished(job, held_back(job, held), began, call.records)
         if call.approved or not job.repeatable:
             status = await self._claim(job, start=True, approval=call.approved)
@@ -129,7 +130,8 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        self._limits.called(job, tool.spec, reading.failure)
+        if reading.failure is not None or job.probes:
+            self._limits.called(job, tool.spec, reading.failure)
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies

@@ -30,19 +30,18 @@ _log = logs.get(__name__)
 
 
 class Limits:
-    """For all calls of a worker. `consumer` is its name, `queues` are those that it serves."""
+    """For all calls of a worker. `consumer` is its name, `queues` are those that it serves.
+
+    A call asks before it begins when its tool has limits or its queue is `watched`.
+    """
 
     def __init__(self, store: LimitStore, consumer: str, queues: Iterable[str]) -> None:
         self._store = store
         self._consumer = consumer
         self._serial = count()
-        self._watched = set(queues)
+        self.watched = set(queues)
         self._news = 0
         self._places: dict[str, Place] = {}
-
-    def bind(self, spec: ToolSpec) -> bool:
-        """Whether a call of this tool has to ask before it begins."""
-        return bool(spec.limits) or spec.queue in self._watched
 
     async def enter(self, job: Job, spec: ToolSpec) -> Reserved | None:
         """Wait for the call's moment when it is near; None: it begins. Else when it shall come back.
@@ -55,7 +54,7 @@ class Limits:
             news = self._news
             reserved = await self._store.reserve(spec, request.action_id, caller, request.tenant)
             if not reserved.watch and news == self._news:
-                self._watched.discard(spec.queue)
+                self.watched.discard(spec.queue)
             if reserved.turn is Turn.REST and reserved.seconds > left:
                 return reserved
             left -= reserved.seconds
@@ -96,7 +95,7 @@ class Limits:
     def stirred(self, queue: str) -> None:
         """Something happened to the breaker of a queue: the next call of it asks."""
         self._news += 1
-        self._watched.add(queue)
+        self.watched.add(queue)
 
 
 def held_back(job: Job, reserved: Reserved) -> Reading:
@@ -132,4 +131,4 @@ async def _read(here: Service, stream: str, limits: Limits) -> None:
 def _ignored(reply: "asyncio.Future[Any]") -> None:
     """A place ends by itself, and a failure that no breaker heard of is one of many."""
     if not reply.cancelled() and isinstance(error := reply.exception(), (*UNREACHABLE, RedisError)):
-        _log.info("a limit could not be told how a call ended", reason=str(error))
+        _log.info("how a call ended could not be written down for its limit", reason=str(error))

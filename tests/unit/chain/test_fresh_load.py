@@ -56,4 +56,4 @@ def test_d3_a_case_that_is_withdrawn_because_the_chain_fails_leaves_nothing_to_a
     story.take(story.proposals[story.thought.thought_id], thought=story.thought)
     assert story.chain is before, "it was heard before"
     story.result(OK, "{}", find)
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.chain.status.value == "failed"

@@ -1,4 +1,4 @@
-"""Optional calls of a literal plan (CONTRACT C8): one that cannot be made is left out, and the others stay what they are."""
+"""Optional calls of a literal plan (CONTRACT C8): one that cannot be made is left out, the others stay as they are."""
 
 import pytest
 

@@ -137,8 +137,8 @@ class Work(Chain, kw_only=True, gc=False):
         run.turn, run.thinking, run.taken, run.in_turn, run.struck = run.turn + 1, False, 0, 0, False
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
-        """The step's next action, with its arguments as JSON text. Of a literal plan its number is the place of its call,
-        whatever was left out before.
+        """The step's next action, with its arguments as JSON text. Of a literal plan its number is the place of its
+        call, whatever was left out before.
         """
         run = self.run[index]
         number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
