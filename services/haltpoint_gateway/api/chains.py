@@ -128,6 +128,8 @@ def routes(gateway: Gateway) -> APIRouter:
         tool = tools[body.action_id] if body.action_id else UNKNOWN
         fact = {**body.model_dump(exclude_none=True), "by": who.name}
         match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
+            case FeedbackStatus.RECORDED:
+                return
             case FeedbackStatus.UNKNOWN:
                 raise no_chain(chain_id)
             case FeedbackStatus.FULL:

@@ -37,11 +37,10 @@ def names_secret(name: str) -> bool:
 
 def starred(value: Any) -> Any:
     """JSON values with stars in place of secrets: in texts, and for fields whose name says that they are secret."""
-    match value:
-        case str():
-            return without_secrets(value)
-        case list():
-            return [starred(one) for one in value]
-        case dict():
-            return {name: STARS if names_secret(name) else starred(one) for name, one in value.items()}
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, list):
+        return [starred(one) for one in value]
+    if isinstance(value, dict):
+        return {name: STARS if names_secret(name) else starred(one) for name, one in value.items()}
     return value
