@@ -223,9 +223,7 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
-    cached: Annotated[bool, Meta(description="the receipt is an earlier call's: nothing ran for this one (C14)")] = (
-        False
-    )
+    cached: Annotated[bool, Meta(description="the result is an earlier call's: nothing ran for this one (C14)")] = False
     repeats: Annotated[str, Meta(description="the action whose receipt this is, when it is an earlier call's")] = ""
     whole: int = 0
     hooks: tuple[HookRecord, ...] = ()

@@ -52,6 +52,8 @@ _NO_FLAGS: Final = (
     "reconcile",
     "rate_limit",
     "at_once",
+    "cache",
+    "shared",
 )
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -82,12 +84,14 @@ class Traits(TypedDict, total=False):
     reconcile: Callable[..., Any]
     rate_limit: str | tuple[str, ...]
     at_once: int | str | tuple[int | str, ...]
+    cache: str | float
+    shared: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these exceptions nothing has
-    happened.
+    happened. `cache`: for how many seconds an equal call has its result, 0 for none; `shared`: whoever makes it.
     """
 
     spec: ToolSpec
@@ -99,6 +103,8 @@ class Tool:
     no_effect: tuple[type[BaseException], ...] = ()
     preview: Preview | None = None
     reconcile: Preview | None = None
+    cache: float = 0.0
+    shared: bool = False
 
     @property
     def name(self) -> str:
@@ -172,7 +178,10 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
         preview = preview_of(traits["preview"], name, inputs) if "preview" in traits else None
         reconcile = reconcile_of(traits["reconcile"], name) if "reconcile" in traits else None
-        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, preview, reconcile)
+        cache, shared = _cache(traits), bool(traits.get("shared"))
+        return Tool(
+            spec, function, inputs, output, is_async(function), place, no_effect, preview, reconcile, cache, shared
+        )
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -230,6 +239,19 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)
     except msgspec.ValidationError as error:
         raise DeclarationError(str(error)) from None
+
+
+def _cache(traits: Traits) -> float:
+    """The seconds for which a result is kept, 0 for none. Raises DeclarationError."""
+    if "cache" not in traits:
+        if "shared" in traits:
+            raise DeclarationError("shared says who else may have a kept result: give cache='10m' too")
+        return 0.0
+    if not traits.get("read_only"):
+        raise DeclarationError("cache needs read_only=True: an effect that is not carried out is none")
+    if traits.get("polls"):
+        raise DeclarationError("cache and polls contradict each other: a result that changes each time cannot be kept")
+    return seconds_of(traits["cache"], "cache")
 
 
 def _retry(given: object) -> Retry:

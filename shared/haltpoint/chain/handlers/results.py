@@ -52,7 +52,9 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         admitted = read_json(body)
         if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
             return _begin_skill(work, action, spec, spec.plan, arguments)
-    told = {} if fault is None else {"error_type": fault.error_type.value}
+    told: dict[str, Any] = {} if fault is None else {"error_type": fault.error_type.value}
+    if outcome.metadata.cached:
+        told["cached"] = True
     if fault is not None and not over and (rests := rest_for(work, action, outcome, body, fault)) is not None:
         work.resting = {**work.resting, action.id: rests}
         work.tell_action(FactType.ACTION_RESTING, action, until=rests.until, **told)
