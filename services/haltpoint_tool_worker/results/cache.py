@@ -1,7 +1,7 @@
 """Results of read-only tools that a later call may have instead of running: `cache` of a tool.
 
 A result is kept for as long as its tool says, for equal calls (the signature of C14) of the same tenant, user and
-context; of whatever user and context when the tool is `shared`. It is kept as the tool gave it: the hooks of the later
+context; of any user and context when the tool is `shared`. It is kept as the tool gave it: the hooks of the later
 call review it again. A call that a tool makes (`ctx.call`) always runs.
 """
 
