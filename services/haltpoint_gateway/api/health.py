@@ -44,7 +44,7 @@ def routes(gateway: Gateway) -> APIRouter:
 
 
 def queue_metrics(queues: list[QueueState]) -> bytes:
-    """How many calls wait, run and rest, and for which limit (E6). No tenant is named: these are served without a key."""
+    """How many calls wait, run and rest, and for which limit (E6). No tenant is named: no key is needed here."""
     registry = CollectorRegistry()
     waiting = Gauge("haltpoint_calls_waiting", "Calls that no worker has yet", ["queue"], registry=registry)
     running = Gauge("haltpoint_calls_running", "Calls that workers have", ["queue"], registry=registry)

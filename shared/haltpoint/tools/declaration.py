@@ -91,7 +91,7 @@ class Traits(TypedDict, total=False):
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these exceptions nothing has
-    happened. `cache`: for how many seconds an equal call has its result, 0 for none; `shared`: for all users of a tenant.
+    happened. `cache`: for how many seconds an equal call has its result, 0 for none; `shared`: also of other users.
     """
 
     spec: ToolSpec
