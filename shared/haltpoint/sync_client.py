@@ -8,26 +8,18 @@ It runs its own event loop in a thread.
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from haltpoint.client import Client
-from haltpoint.contracts.people.humans import Choice, RequestKind, RequestStatus
-from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.views import (
-    ActionRecord,
-    ChainSummary,
-    ChainView,
-    EventView,
-    Page,
-    RequestView,
-    StatsView,
-    ToolView,
-)
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.views import EventView, RequestView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result, Run
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -56,6 +48,18 @@ class SyncRun:
         self._client.wait(self._run.cancel(reason))
 
 
+def _waits(
+    call: Callable[Concatenate[Client, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate["SyncClient", _P], _T]:
+    """A call of `Client`, with its arguments and its text, as one that waits for the result."""
+
+    @wraps(call)
+    def waiting(self: "SyncClient", *args: _P.args, **options: _P.kwargs) -> _T:
+        return self.wait(call(self.client, *args, **options))
+
+    return waiting
+
+
 class SyncClient:
     """A `Client` on an event loop in a thread of its own, from `with` to its end. For one thread at a time."""
 
@@ -63,7 +67,7 @@ class SyncClient:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="haltpoint-client", daemon=True)
         self._thread.start()
-        self._client = Client(url, key, timeout=timeout)
+        self.client = Client(url, key, timeout=timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +77,7 @@ class SyncClient:
 
     def close(self) -> None:
         """Close all connections and end the thread."""
-        self.wait(self._client.aclose())
+        self.wait(self.client.aclose())
         self.wait(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -88,67 +92,22 @@ class SyncClient:
         **fields: Any,
     ) -> SyncRun:
         """See `Client.run`."""
-        return SyncRun(self, self.wait(self._client.run(goal, task=task, idempotency_key=idempotency_key, **fields)))
+        return SyncRun(self, self.wait(self.client.run(goal, task=task, idempotency_key=idempotency_key, **fields)))
 
     def attach(self, chain_id: str) -> SyncRun:
         """See `Client.attach`."""
-        return SyncRun(self, self._client.attach(chain_id))
+        return SyncRun(self, self.client.attach(chain_id))
 
-    def chain(self, chain_id: str) -> ChainView:
-        """See `Client.chain`."""
-        return self.wait(self._client.chain(chain_id))
-
-    def chains(self, status: str | None = None, *, cursor: str | None = None, limit: int = 50) -> Page[ChainSummary]:
-        """See `Client.chains`."""
-        return self.wait(self._client.chains(status, cursor=cursor, limit=limit))
-
-    def actions(self, chain_id: str) -> tuple[ActionRecord, ...]:
-        """See `Client.actions`."""
-        return self.wait(self._client.actions(chain_id))
-
-    def feedback(self, chain_id: str, words: str = "", *, wrong: bool = True, action_id: str | None = None) -> None:
-        """See `Client.feedback`."""
-        self.wait(self._client.feedback(chain_id, words, wrong=wrong, action_id=action_id))
-
-    def cancel(self, chain_id: str, reason: str = "") -> None:
-        """See `Client.cancel`."""
-        self.wait(self._client.cancel(chain_id, reason))
-
-    def requests(
-        self,
-        status: RequestStatus | str = RequestStatus.OPEN,
-        *,
-        kind: RequestKind | str | None = None,
-        cursor: str | None = None,
-        limit: int = 50,
-    ) -> Page[RequestView]:
-        """See `Client.requests`."""
-        return self.wait(self._client.requests(status, kind=kind, cursor=cursor, limit=limit))
-
-    def answer(
-        self,
-        request_id: str,
-        *,
-        option_id: str | None = None,
-        decision: Choice | str | None = None,
-        text: str = "",
-        value: Mapping[str, Any] | None = None,
-        comment: str = "",
-        reach: Reach | str | None = None,
-    ) -> RequestView:
-        """See `Client.answer`."""
-        call = self._client.answer(
-            request_id, option_id=option_id, decision=decision, text=text, value=value, comment=comment, reach=reach
-        )
-        return self.wait(call)
-
-    def tools(self) -> tuple[ToolView, ...]:
-        """See `Client.tools`."""
-        return self.wait(self._client.tools())
-
-    def stats(self, days: int = 7) -> StatsView:
-        """See `Client.stats`."""
-        return self.wait(self._client.stats(days))
+    chain = _waits(Client.chain)
+    chains = _waits(Client.chains)
+    actions = _waits(Client.actions)
+    feedback = _waits(Client.feedback)
+    cancel = _waits(Client.cancel)
+    requests = _waits(Client.requests)
+    request = _waits(Client.request)
+    answer = _waits(Client.answer)
+    tools = _waits(Client.tools)
+    stats = _waits(Client.stats)
 
     def wait(self, call: Coroutine[Any, Any, _T]) -> _T:
         """Run something on the client's loop and wait for it."""
