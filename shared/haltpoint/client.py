@@ -13,7 +13,6 @@ cancellation is sent once. Problems come as `GatewayError` with their code and h
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
 
@@ -92,9 +91,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

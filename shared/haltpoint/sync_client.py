@@ -9,8 +9,7 @@ It runs its own event loop in a thread.
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from functools import wraps
-from types import TracebackType
+from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from haltpoint.client import Client
@@ -53,10 +52,10 @@ def _waits(
 ) -> Callable[Concatenate["SyncClient", _P], _T]:
     """A call of `Client`, with its arguments and its text, as one that waits for the result."""
 
-    @wraps(call)
-    def waiting(self: "SyncClient", *args: _P.args, **options: _P.kwargs) -> _T:
+    def waiting(self: "SyncClient", /, *args: _P.args, **options: _P.kwargs) -> _T:
         return self.wait(call(self.client, *args, **options))
 
+    update_wrapper(waiting, call)
     return waiting
 
 
@@ -72,7 +71,7 @@ class SyncClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

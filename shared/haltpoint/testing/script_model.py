@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from haltpoint.runtime.service.http import HttpServer
@@ -80,9 +79,7 @@ class ScriptedModel:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     async def _serve(self, scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:

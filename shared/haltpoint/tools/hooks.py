@@ -53,19 +53,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The call may continue."""
+    """The call may continue, as after None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modify:
-    """The call continues with these arguments, which are checked again."""
+    """The call continues with these arguments: all of them, not only those that change. They are checked again."""
 
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The call does not run, and this is its result; or, after it ran, this takes the place of its result."""
+    """The call does not run, and this is its result; or, after it ran, this takes the place of its result. Words become
+    an error of type BLOCKED.
+    """
 
     result: ToolResult[Any] | str
 
@@ -78,24 +80,7 @@ class Ask:
     preview: str | None = None
 
 
-def allow() -> Allow:
-    """Let the call continue, as None does."""
-    return Allow()
-
-
-def modify(arguments: dict[str, Any]) -> Modify:
-    """Let the call continue with other arguments: all of them, not only those that change."""
-    return Modify(arguments)
-
-
-def block(result: ToolResult[Any] | str) -> Block:
-    """Stop the call. Words become an error of type BLOCKED; a ToolResult stands as it is."""
-    return Block(result)
-
-
-def ask(question: str, preview: str | None = None) -> Ask:
-    """Stop the chain until a person has approved this call."""
-    return Ask(question, preview)
+allow, modify, block, ask = Allow, Modify, Block, Ask
 
 
 class Moment(StrEnum):

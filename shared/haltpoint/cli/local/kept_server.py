@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from types import TracebackType
 from typing import Final, Self
 
 from haltpoint.cli.local.supervisor import Backoff, Say, how
@@ -29,9 +28,7 @@ class KeptServer:
         self._task = asyncio.create_task(self._keep(), name="keep the embedded server")
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._over.set()
         if self._task is not None:
             await self._task

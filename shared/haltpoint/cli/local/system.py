@@ -5,7 +5,6 @@ import os
 import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from pydantic import SecretStr
@@ -90,9 +89,7 @@ class System:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     def pid(self, service: str, number: int = 1) -> int | None:
