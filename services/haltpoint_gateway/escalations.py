@@ -7,15 +7,12 @@ None passes the case to people; so does a handler that fails, takes too long, or
 
 import asyncio
 import inspect
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from haltpoint.contracts.people.humans import Answer
 from haltpoint.contracts.views import RequestView
 from haltpoint.runtime.config import dotted_path
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
 
 PATIENCE: Final = 30.0
@@ -35,15 +32,7 @@ class EscalationHandler:
     @classmethod
     def load(cls, path: str) -> "EscalationHandler":
         """Import it; the working directory counts as a place for modules. Raises HaltpointError HP-035."""
-        if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)
-        try:
-            value = dotted_path.load(path)
-        except Exception as error:
-            raise _unusable(path, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
-        if not callable(value):
-            raise _unusable(path, "it does not name a function", "Write module:function")
-        return cls(path, value)
+        return cls(path, dotted_path.function(path, "HP-035", "escalation handler"))
 
     async def decide(self, case: RequestView) -> Answer | None:
         """What the handler says; None when it passes. Never raises but for the cancellation of its caller.
@@ -72,7 +61,3 @@ class EscalationHandler:
 def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _unusable(path: str, why: str, remedy: str) -> HaltpointError:
-    return HaltpointError("HP-035", f"the escalation handler {path} cannot be loaded", why, remedy)

@@ -14,13 +14,13 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
+from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted
 from haltpoint_gateway.api.requests import seen, take_answer
 from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Submitter
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import IdempotencyKey
-from haltpoint_gateway.short_answers import short_answer
 
 
 def routes(gateway: Gateway) -> APIRouter:

@@ -6,9 +6,7 @@ reported or planned. What cannot be read of it is no finding: the executor judge
 
 import asyncio
 import json
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final, TypedDict
 
 from pydantic import ValidationError
@@ -16,7 +14,6 @@ from pydantic import ValidationError
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.thoughts import Finding, Told
 from haltpoint.runtime.config import dotted_path
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.drafting import take_apart
 from haltpoint_planner.parsing.replies import Reply
@@ -83,16 +80,7 @@ def _read(value: object) -> Iterator[Finding]:
 
 def load(path: str) -> Check:
     """Import an operator's check; the working directory counts as a place for modules. Raises HaltpointError HP-004."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
-    try:
-        found = dotted_path.load(path)
-    except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        raise HaltpointError("HP-004", f"claims_check: {path} cannot be imported", why, "Correct the path") from error
-    if not callable(found):
-        raise HaltpointError("HP-004", f"claims_check: {path} is not a function", "it is not callable", "Name one")
-    return found
+    return dotted_path.function(path, "HP-004", "claims_check")
 
 
 async def run(check: Check, case: Case) -> tuple[Finding, ...]:

@@ -81,5 +81,5 @@ async def test_a_function_of_the_operators_finds_or_fails_without_harm(monkeypat
 
 @pytest.mark.parametrize("path", ["nowhere:check", f"{__name__}:LIE", f"{__name__}:gone"])
 def test_a_check_that_is_none_stops_the_start(path: str) -> None:
-    with pytest.raises(HaltpointError, match="HP-004 claims_check"):
+    with pytest.raises(HaltpointError, match="HP-004 the claims_check"):
         verifying.load(path)

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
-from haltpoint.cli.local.kept_server import KeptServer
+from haltpoint.cli.local.kept_server import kept
 from haltpoint.cli.local.supervisor import Child, Say, Supervisor
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -74,7 +74,7 @@ class System:
         self._look_at_ports()
         try:
             if self._embedded:
-                await self._stack.enter_async_context(KeptServer(self._embedded, self._say))
+                await self._stack.enter_async_context(kept(self._embedded, self._say))
                 await initialise(self.settings)
             self._stack.push_async_callback(self.supervisor.stop)
             self.supervisor.start([*self._children, *self._beside])
