@@ -58,7 +58,7 @@ def approves(request: RequestView, answer: Answer, seconds: float) -> Approves |
 
 
 async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, ...]:
-    """What is wrong with a result that somebody gives, or with a form that they have filled in."""
+    """What is wrong with a result that a person gives, or with a form that a person filled in."""
     match answer.decision:
         case Choice.ANSWER if request.form is not None:
             return form_value_faults(request.form, answer.value)

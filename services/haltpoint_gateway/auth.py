@@ -116,7 +116,7 @@ def _kept_key(state_dir: Path) -> str:
     path = state_dir / _FILE
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
-        # Written whole under a name of its own and then linked: nobody ever reads half a key.
+        # Written whole under a name of its own and then linked: no reader ever sees half a key.
         draft = state_dir / f"{_FILE}.{secrets.token_hex(8)}"
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(file, "w") as writer:
@@ -133,7 +133,7 @@ def _kept_key(state_dir: Path) -> str:
 def admin_key(settings: Settings) -> str:
     """The admin key that this gateway starts with.
 
-    Raises HaltpointError HP-001 when it would listen to the network with a key that nobody has chosen, or without a
+    Raises HaltpointError HP-001 when it would listen to the network with a key that no operator chose, or without a
     proxy before it: keys and answers would cross the network in the clear.
     """
     chosen, gateway = settings.gateway.admin_key, settings.gateway

@@ -1,6 +1,6 @@
 """The stream `humans`: what the executor wants people to know.
 
-A question is in the inbox already when its message comes: the message only calls somebody. So calling twice is
+A question is in the inbox already when its message comes: the message only notifies a person. So a repeat is
 harmless, and a message that cannot be read goes to the dead letters.
 """
 

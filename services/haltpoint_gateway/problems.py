@@ -137,7 +137,7 @@ def install(app: FastAPI) -> None:
 
 
 def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
-    """One validation error of pydantic as field, message and, for a name that nobody knows, the nearest that exists."""
+    """One validation error of pydantic as field, message and, for an unknown name, the nearest one that exists."""
     place, *path = item["loc"]
     fault: dict[str, Any] = {"field": ".".join(map(str, path)) or str(place), "message": str(item["msg"])}
     if item["type"] == "extra_forbidden" and path:

@@ -1,4 +1,4 @@
-"""Tells in the log of queues that nobody serves, once when it is so and again while it stays so."""
+"""Logs the queues that no worker serves: at once, and again while that stays true."""
 
 import time
 from typing import Final

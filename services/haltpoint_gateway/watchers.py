@@ -1,4 +1,4 @@
-"""Who waits for news of which chain. A wake-up says "look again", the log has the news; only progress is told here."""
+"""Which event streams watch which chain. A wake-up means "look again" in the log; only progress comes this way."""
 
 import asyncio
 from collections.abc import Generator
@@ -45,12 +45,12 @@ class Watchers:
                 self.present.clear()
 
     def wake(self, chain_id: str) -> None:
-        """Let everybody look who watches this chain."""
+        """Wake the watchers of this chain."""
         for watch in self._waiting.get(chain_id, ()):
             watch.woken.set()
 
     def show(self, action: str, report: bytes) -> None:
-        """Tell everybody who watches the chain of this action, or one above it, how far it is."""
+        """Show the watchers of the action's chain, and of those above it, how far it is."""
         chain = chain_of(action)
         while chain:
             for watch in self._waiting.get(chain, ()):
@@ -59,7 +59,7 @@ class Watchers:
             chain = chain.rpartition("~")[0]
 
     def wake_all(self) -> None:
-        """Let everybody look."""
+        """Wake all watchers."""
         for chain_id in self._waiting:
             self.wake(chain_id)
 

@@ -107,7 +107,7 @@ class PlannerHandler:
                     self._ended.notify_all()
 
     async def renew_leases(self) -> None:
-        """Keep the leases of all thoughts under way; one that was lost is somebody else's, and ours is broken off."""
+        """Keep the leases of all thoughts under way; one whose lease is lost is cancelled: another planner has it."""
         running = list(self._running.items())
         kept = await self._receipt_store.heartbeat([Lease(ref) for ref, _ in running]) if running else []
         for (ref, task), ours in zip(running, kept, strict=True):
@@ -116,7 +116,7 @@ class PlannerHandler:
                 task.cancel()
 
     async def exhausted(self, entry: Entry) -> None:
-        """An entry that nobody could finish: into the dead letters, and its chain hears of it."""
+        """Dead-letter an entry that no attempt finished, and report that to its chain."""
         message, why = _question(entry), f"it was begun {entry.deliveries - 1} times and never finished"
         fix = "Look at the planner's log; haltpoint dlq list has the message"
         error = HaltpointError("HP-308", "the thought was given up", why, fix)

@@ -66,7 +66,7 @@ def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | No
 
 
 def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> AnswerDrafted.Data:
-    """An answer is words; a call in it is told apart from them, since no tool can be called any more."""
+    """An answer is words; a call in it is reported beside them, since no tool can be called any more."""
     proposal = draft_proposal(reply, tools)
     called = tuple(call.tool for call in proposal.calls)
     whole, told = reply.content, without_thoughts(reply.content)

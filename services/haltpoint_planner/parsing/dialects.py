@@ -1,7 +1,7 @@
 """Which JSON object is a call, and by which names models call its fields (C9).
 
 Names are compared without case and punctuation. A result, a declaration and plain data are no calls, whatever they
-name; what can be read in two ways is ambiguous, and whoever acts on it has to know.
+name; what can be read in two ways is marked as ambiguous.
 """
 
 import re
@@ -14,7 +14,7 @@ _NAMES_BESIDE_ARGUMENTS: Final = ("action", "name")  # of themselves they may be
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params", "toolinput", "actioninput")
 _WRAPPERS: Final = ("functioncall", "function", "tooluse", "toolcall")
 _PREFIXES: Final = re.compile(r"\A(?:functions|default_api)\.")  # names as OpenAI's and Google's models write them
-FINAL: Final = "finalanswer"  # LangChain's action that is none: its input is what the user is told
+FINAL: Final = "finalanswer"  # LangChain's action that is none: its input is the answer to the user
 _TYPES: Final = ("function", "tool_use", "tool_call", "function_call")
 _BESIDE: Final = ("type", "id", "callid", "toolcallid", "content", "reasoning", "thought", "nextstepdecision", "stepid")
 _OF_RESULTS: Final = ("success", "nextaction")  # a result that a model repeats is no call, whatever else it names

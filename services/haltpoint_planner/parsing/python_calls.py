@@ -35,7 +35,7 @@ def python_in(text: str) -> list[Found] | None:
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python thinks of a model's backslashes is nobody's concern
+            warnings.simplefilter("ignore")  # a model's backslashes are no syntax warnings of ours
             statements = ast.parse(text).body
         return [found for statement in statements for found in _found(statement)]
     except (SyntaxError, ValueError, MemoryError, RecursionError):

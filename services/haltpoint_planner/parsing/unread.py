@@ -1,4 +1,4 @@
-"""Words that wanted to be a call, or JSON, and are neither (C6, C9): what is told to the model instead of taking them.
+"""Words that wanted to be a call, or JSON, and are neither (C6, C9): what the model hears instead.
 
 Where a call is required such words are refused anyway; where words are enough they would end a step, or reach the user.
 Only marks that plain prose does not have: the tags around calls, ReAct's pair of lines, both keys of a call, a text

@@ -115,7 +115,7 @@ class ContextReader:
         self._catalogue = catalogue
 
     async def read(self, request: ThoughtRequest) -> Context | None:
-        """The context; None when nobody waits for it: the thought is recorded, its chain over, or its step unknown."""
+        """The context; None when the thought is recorded already, its chain is over, or its step is unknown."""
         chain = chain_of(request.thought_id)
         own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
         head, (known, task, plan, before), tools, actions = await asyncio.gather(

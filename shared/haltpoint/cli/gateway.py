@@ -41,7 +41,7 @@ def _own(shell: Shell) -> str:
 
 
 def _own_key(shell: Shell, where: str) -> str:
-    """The admin key of the settings, else that of the state directory: for our own gateway, and nobody else gets it."""
+    """The admin key of the settings, else that of the state directory: it goes to our own gateway only."""
     own, kept = _own(shell), shell.settings.state_dir / KEY_FILE
     if _origin(where) != _origin(own):
         why = f"none was given, and the admin key of this machine is for {own} only"

@@ -141,14 +141,14 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
         return body() or Exit.OK
     except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt
         return Exit.INTERRUPTED
-    except BrokenPipeError:  # `haltpoint chain list | head` is no fault
+    except BrokenPipeError:  # `haltpoint chain list | head` is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except typer.Exit as leave:
         return leave.exit_code
     except HaltpointError as error:
         return _ended(shell, error)
-    except Exception as error:  # noqa: BLE001 - the last line of defence between a fault and a person
+    except Exception as error:  # noqa: BLE001 - the last line of defence: people see no traceback
         return _ended(shell, _told(error))
 
 
@@ -186,11 +186,11 @@ def _told(error: Exception) -> HaltpointError:
             what, fix = f"{error.filename} cannot be used", "Correct the path, or its owner and rights"
             return CliError("HP-041", what, error.strerror or why, fix, exit_code=Exit.USAGE)
         case _:
-            return _fault(error)
+            return _bug(error)
 
 
-def _fault(error: Exception) -> CliError:
-    """What nobody foresaw; the traceback goes into a file."""
+def _bug(error: Exception) -> CliError:
+    """An unexpected exception; the traceback goes into a file."""
     with tempfile.NamedTemporaryFile("w", prefix="haltpoint-fault-", suffix=".txt", delete=False) as file:
         traceback.print_exception(error, file=file)
     return CliError(

@@ -46,7 +46,7 @@ RECOVERABLE: frozenset[ErrorType] = frozenset(
 
 
 class MalformedResultError(ValueError):
-    """A result that contradicts itself (B1): the tool's fault, never something for the model to try again."""
+    """A result that contradicts itself (B1): an error of the tool's code, never something for the model to retry."""
 
 
 class ErrorInfo(Contract):
@@ -155,7 +155,7 @@ class Confirmation(Contract):
     on_timeout: OnTimeout = OnTimeout.FAIL
 
     def __post_init__(self) -> None:
-        if self.target.within:  # said of the parameter, to nobody else
+        if self.target.within:  # it belongs to the parameter, not to the question
             force_setattr(self, "target", replace(self.target, within=""))
 
 
@@ -253,7 +253,7 @@ class Outcome(Contract):
     metadata: Metadata = Metadata()
 
     def __post_init__(self) -> None:
-        """B1: a result that contradicts itself is the tool's fault, and is never shown."""
+        """B1: a result that contradicts itself is an error of the tool's code, and is never shown."""
         wanted = self.next_action
         if self.success and self.error is not None:
             raise MalformedResultError("success with an error")

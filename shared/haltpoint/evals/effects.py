@@ -1,6 +1,6 @@
-"""The record of what really happened: one JSON line for each run of a tool, written by the tool and by nobody else.
+"""The record of what really happened: one JSON line for each run of a tool, written by the tool alone.
 
-It is outside of Redis and knows nothing of chains' states: the judge believes it and not what anybody says.
+It is outside of Redis and knows nothing of chains' states: the judge believes it and no report.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The small world that the suite plays in: people, pages and files, and who or what is meant by a name. Pure.
 
-Some names mean one, some mean several, some nobody. The tools and the judge look things up here, and nowhere else.
+A name means one of them, several, or none. The tools and the judge look things up here, and nowhere else.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a name leads to: nobody, one, or several of whom a person has to choose."""
+    """The matches of a name: none, one, or several from which a person has to choose."""
 
     found: tuple[Thing, ...] = ()
     sure: bool = False

@@ -160,7 +160,7 @@ async def _run(model: ScriptedModel) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with model:
-        print(f"ready {model.base_url}", flush=True)  # noqa: T201 - whoever started it waits for this line
+        print(f"ready {model.base_url}", flush=True)  # noqa: T201 - its starter waits for this line
         await stopped.wait()
 
 

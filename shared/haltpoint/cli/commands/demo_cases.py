@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that is asked. `for_whom`: who may get a message when nobody had to choose; None: nobody.
+    """One thing that is asked. `for_whom`: the contact who may get a message without a person's choice, if any.
 
-    `option` is what the demo chooses, counted from 1, when nobody is at a terminal.
+    `option` is what the demo chooses, counted from 1, without a terminal.
     """
 
     goal: str

@@ -93,7 +93,7 @@ class Show:
         return judgement
 
     async def killed_worker(self, log: IO[bytes]) -> Judgement:
-        """One message, and the worker dies when it has gone out and nobody has been told yet."""
+        """One message, and the worker dies between sending and reporting it."""
         judgement = Judgement()
         case = CASES[1]
         async with self._system(log, CONTACTS_LINGER=f"after:{_LINGER}") as system, self._client(system) as client:
@@ -158,7 +158,7 @@ class Show:
             model={"base_url": model.url, "name": model.name},
         )
         return System(
-            # Always a server of its own, whatever is configured: nobody's data are touched.
+            # Always a server of its own, whatever is configured: no data of the user are touched.
             settings.model_copy(update={"redis_url": None}),
             environment={"CONTACTS_OUTBOX": str(self._outbox), **environment},
             output=log,

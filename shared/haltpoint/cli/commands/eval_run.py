@@ -39,7 +39,7 @@ def run(
 
     When something goes wrong the folder with the services' log is kept; Ctrl-C leaves nothing.
     """
-    # A model that is not there is told at once, and not by every chain after all its patience.
+    # An unreachable model ends the command at once, not after the retries of every chain.
     if real and (why := unreachable(real.url)):
         fix = "Start it, or correct --model-url: it usually ends in /v1"
         raise CliError("HP-302", f"no model answers at {real.url}", why, fix, exit_code=Exit.UNREACHABLE)
@@ -92,7 +92,7 @@ async def _run(
             model={"base_url": model.url, "name": model.name, "timeout": _SECONDS_REAL},
         )
         system = System(
-            # Always a server of its own, whatever is configured: nobody's data are touched.
+            # Always a server of its own, whatever is configured: no data of the user are touched.
             settings.model_copy(update={"redis_url": None}),
             environment={effects.PLACE: str(folder / "effects.jsonl")},
             output=log,

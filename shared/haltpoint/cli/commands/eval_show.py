@@ -46,7 +46,7 @@ ROWS: Final = (
     ("escalated", "chains escalated to a person"),
 )
 _RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient", "without_question")
-_SAID_EVERY: Final = 100  # chains, where nobody sees a bar
+_SAID_EVERY: Final = 100  # chains, where there is no progress bar
 
 _CLAIM_COLUMNS: Final = ("honest", "flagged", "made up", "found", "precision", "recall")
 

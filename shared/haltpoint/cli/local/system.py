@@ -31,7 +31,7 @@ class System:
     """Server and services between `async with` and its end. Without `settings.redis_url` the embedded server is ours.
 
     `environment` is added to that of the services, `output` takes what they write (None: our own stdout and stderr),
-    `beside` are more processes to keep alive; nobody waits until those are ready.
+    `beside` are more processes to keep alive; the start does not wait for them.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ def as_environment(settings: Settings) -> dict[str, str]:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nobody listens on now."""
+    """A port that is free now."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.bind((host, 0))
@@ -175,7 +175,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 async def http_get(host: str, port: int, path: str) -> tuple[int, str]:
-    """Status and body of a plain GET; status 0 when nobody answers."""
+    """Status and body of a plain GET; status 0 without an answer."""
     try:
         reader, writer = await asyncio.open_connection(host, port)
     except OSError:

@@ -69,7 +69,7 @@ async def follow(
             if last:  # listening failed: say why
                 await listener
             with suppress(TimeoutError):
-                # That nobody serves a tool is no event: it shows in time.
+                # A tool without a worker causes no event, so look from time to time.
                 await asyncio.wait_for(news.wait(), _LOOK_AGAIN if chain.status == "executing" else None)
     finally:
         listener.cancel()

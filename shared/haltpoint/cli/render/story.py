@@ -119,7 +119,7 @@ def _step(step: StepView) -> Line:
     mark = _STEP_MARKS.get(step.status, Mark.PENDING)
     title = step.label or step.description or step.id
     if step.status in ("completed", "failed"):
-        mark = Mark.RUNNING  # how it ended is told below what it did
+        mark = Mark.RUNNING  # how it ended is a line below its actions
     tools = [*step.required_tools, *([" or ".join(step.one_of)] if step.one_of else [])]
     needs = [f"needs {visible(', '.join(tools))}"] if tools else []
     if step.tool_validation_mode is not Mode.STRICT:
@@ -187,7 +187,7 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
 
 
 def _by_hand(action: ActionView) -> bool:
-    """Whether nobody was called: a person gave the result in the model's place (D3)."""
+    """Whether no tool was called: a person gave the result (D3)."""
     return bool(action.receipt and action.receipt.metadata.by and not action.arguments)
 
 

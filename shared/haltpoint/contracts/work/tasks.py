@@ -79,7 +79,7 @@ class Task(Strict):
     user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()
     deadline: datetime | None = None
-    # Filled in when the task is accepted; nobody else may.
+    # Filled in when the task is accepted; a submitter may not.
     earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
 
     def __repr__(self) -> str:

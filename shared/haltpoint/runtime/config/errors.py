@@ -78,7 +78,7 @@ class HaltpointError(Exception):
 
 
 def unforeseen(error: BaseException) -> HaltpointError:
-    """HP-002: an exception that nobody expected has ended a service."""
+    """HP-002: an unexpected exception has ended a service."""
     return HaltpointError(
         "HP-002",
         "the service ended",

@@ -49,7 +49,7 @@ def load(config: Path | None = None, /, **flags: object) -> Settings:
 def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
     """Say for every setting what it is and where that comes from; and all that is wrong with them, a line for each.
 
-    A value that cannot be used is told as it was given.
+    An invalid value is shown as it was given.
     """
     layers, faults, policy = _layers(config, flags)
     if policy is not None:

@@ -81,7 +81,7 @@ def find_binary() -> Path:
 
 
 def running(data_dir: Path) -> str | None:
-    """Return the address of the live server on this directory, whoever owns it, or None."""
+    """Return the address of the live server on this directory, also of another process's, or None."""
     path = _socket_path(data_dir.absolute())
     return f"unix://{path}" if _answers(path) else None
 

@@ -44,7 +44,7 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
-        # From here on nobody is refused: who comes before uvicorn is ready waits in the queue.
+        # From here on no client is refused: a connection before uvicorn is ready waits in the queue.
         listener = listen(self.host, self.port, self._server.config.backlog, chosen_by=self._chosen_by)
         self.port = int(listener.getsockname()[1])
         self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")

@@ -60,7 +60,7 @@ class Service:
     `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as long as the server
     refuses them. `instance` is unique to this process:
     its consumer name in every group. `stopping` is set before the subscriptions stop, so that handlers which wait for
-    a free slot can return. `about` is told in the service's key (queues, slots ...).
+    a free slot can return. `about` is added to the service's key (queues, slots ...).
     """
 
     def __init__(self, name: Party, settings: Settings, redis: Redis, url: str, topology: Topology) -> None:

@@ -40,7 +40,7 @@ def violations(
 
 
 def _correct(found: defaultdict[str, list[views.ViolationView]], at: int, told: Mapping[str, Any]) -> None:
-    """Put a correction to the violation that it answers; where nobody counts it stands alone."""
+    """Add a correction to the violation that it answers; one that answers none gets a line of its own."""
     step, message = told.get("step_id"), str(told.get("message", ""))
     of_answer = told.get("violation") == Violation.UNPROVEN.value
     places = [str(step)] if step else ["answer"] if of_answer else ["plan", "answer"]

@@ -18,7 +18,7 @@ from haltpoint.runtime.views.log_view import moment
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What a question to people is told with: the model's own words by thought, the plan, the result schemas by tool.
+    """What a question shows beside its own text: the model's words by thought, the plan, the result schemas by tool.
 
     Of an escalation only; other questions say all themselves.
     """

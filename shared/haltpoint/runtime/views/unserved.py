@@ -1,4 +1,4 @@
-"""Queues with work and without a worker: to a chain that looks like a slow tool, so somebody has to look (HP-102)."""
+"""Queues with work and without a worker: a chain cannot tell that from a slow tool (HP-102)."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class Unserved:
 
     @property
     def error(self) -> HaltpointError:
-        """What people are told."""
+        """The error that people read."""
         tools = f"tool{'' if len(self.tools) == 1 else 's'} {', '.join(self.tools)}"
         waited = f"{self.waited:.0f} s" if self.waited < 120 else f"{self.waited / 60:.0f} min"
         steps = f"one step has waited {waited}" if self.steps == 1 else f"{self.steps} steps wait, one for {waited}"
@@ -47,7 +47,7 @@ async def served(redis: Any, topology: Topology, queues: Iterable[str]) -> froze
 
 
 async def unserved(redis: Any, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
-    """The queues of these tools in which orders wait for more than `GRACE` seconds and nobody is there to take them."""
+    """The queues of these tools in which orders wait for more than `GRACE` seconds without a live worker."""
     tools: defaultdict[str, list[str]] = defaultdict(list)
     for spec in specs:
         tools[spec.queue].append(spec.name)

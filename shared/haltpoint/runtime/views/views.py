@@ -235,7 +235,7 @@ class Views:
         return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
 
     async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
-        """What an escalation is told with."""
+        """What an escalation shows beside its own text."""
         if question.kind is not RequestKind.ESCALATION:
             return Background()
         thoughts = [one.thought_id for one in question.strikes]
