@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (
     IntentDrafted,
     PlanDrafted,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.turns.exits import is_question
+from haltpoint.chain.turns.asking import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart

@@ -13,10 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.model.limits import deadline_of
+from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.outputs import Decision, Dispatch, Think
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
     PlanDrafted,

@@ -8,9 +8,9 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain, ChainStatus
-from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.runtime.service.embedded import EmbeddedServer

@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.model.world import Policy, World
+from haltpoint.chain.model.limits import Policy, World
 from haltpoint.contracts import events
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.catalogue import Stream

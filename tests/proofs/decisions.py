@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Final
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.outputs import Ask, Dispatch, Resolve, Withdraw
 from haltpoint.chain.model.state import Chain, next_due
-from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS

@@ -10,11 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.model.limits import mode
-from haltpoint.chain.model.needs import forget
+from haltpoint.chain.model.limits import Policy, mode
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Record, Think
 from haltpoint.chain.model.state import WAITING, ActionStatus, Chain, StepStatus, next_due
-from haltpoint.chain.model.world import Policy
 from haltpoint.chain.replay import fold
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
@@ -34,6 +32,7 @@ from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType, ValidationMode
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision, Usage
+from tests.support.forgetting import forget
 from tests.unit.chain.story import Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}

@@ -82,7 +82,7 @@ class Drawn:
         if kind == "succeeds":
             return {**fields, "receipt": _told(OK, **worked, **self._deed(tool, name, arguments))}
         if kind == "is given back":  # the receipt of an earlier call, which has its line
-            deed = deed_of(tool, tool.name, arguments, "{}")
+            deed = deed_of(tool, arguments, "{}")
             self.effects = [one for one in self.effects if not one.startswith(f"{name}/")]
             told = {} if deed is None else {"deed": msgspec.to_builtins(deed)}
             return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
@@ -115,7 +115,7 @@ class Drawn:
         """What the worker, or a person's answer, writes down."""
         if not tool.read_only:
             self.effects.append(name)
-        deed: DeedWords | None = deed_of(tool, tool.name, arguments, "{}")
+        deed: DeedWords | None = deed_of(tool, arguments, "{}")
         return {} if deed is None else {"deed": msgspec.to_builtins(deed)}
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import create_model
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.checks.provenance import without_origin
+from haltpoint.chain.checks.sources import without_origin
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.work.plans import ProposedCall

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus, StepStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Step

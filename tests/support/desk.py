@@ -11,8 +11,8 @@ from typing import Any
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import Message, Received, ToolRequested
 from haltpoint.contracts.results import Outcome

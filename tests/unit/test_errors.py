@@ -20,15 +20,15 @@ def test_every_code_is_documented_and_no_other() -> None:
 def test_every_code_is_raised_somewhere() -> None:
     catalogues = {
         CHECKOUT / "shared/haltpoint/runtime/config/errors.py",
-        CHECKOUT / "shared/haltpoint/chain/model/codes.py",
+        CHECKOUT / "shared/haltpoint/chain/model/outputs.py",
     }
     sources = [path for root in ("shared", "services") for path in (CHECKOUT / root).rglob("*.py")]
     raised = {code for path in sources if path not in catalogues for code in re.findall(r"HP-\d{3}", path.read_text())}
     members = dict(
-        re.findall(r"(\w+) = \"(HP-\d{3})\"", (CHECKOUT / "shared/haltpoint/chain/model/codes.py").read_text())
+        re.findall(r"(\w+) = \"(HP-\d{3})\"", (CHECKOUT / "shared/haltpoint/chain/model/outputs.py").read_text())
     )
     core = "".join(
-        path.read_text() for path in (CHECKOUT / "shared/haltpoint/chain").rglob("*.py") if path.name != "codes.py"
+        path.read_text() for path in (CHECKOUT / "shared/haltpoint/chain").rglob("*.py") if path.name != "outputs.py"
     )
     raised |= {code for name, code in members.items() if f"Code.{name}" in core}
     assert set(CATALOGUE) - raised == set()

@@ -6,8 +6,8 @@ import msgspec
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse
 
-from haltpoint.chain.checks.plan_check import plan_faults, task_fault
-from haltpoint.chain.model.world import Policy
+from haltpoint.chain.checks.contract import plan_faults, task_fault
+from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.views import RequestView
 from haltpoint.contracts.work.plans import Plan

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.checks.provenance import GOAL, tools_of
+from haltpoint.chain.checks.sources import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec

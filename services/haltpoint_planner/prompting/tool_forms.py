@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.checks.provenance import GOAL, told
+from haltpoint.chain.checks.sources import GOAL, told
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.context import Context

@@ -14,8 +14,7 @@ from typing import Any, Final, Protocol
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.provenance import told, without_origin
-from haltpoint.chain.checks.sources import written_over
+from haltpoint.chain.checks.sources import told, without_origin, written_over
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Verdict
 from haltpoint.contracts.people.approvals import digest_of

@@ -110,7 +110,7 @@ def timed_out(tool: Tool, seconds: float) -> Reading:
 
 def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
     """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
-    return replace(reading, deed=deed_of(tool.spec, tool.spec.name, arguments, reading.data))
+    return replace(reading, deed=deed_of(tool.spec, arguments, reading.data))
 
 
 def read_failure(failure: Failure) -> Reading:

@@ -15,7 +15,7 @@ A live chain waits for something: thoughts and actions under way, or questions. 
 under way is its cap (`parallel`, by default 1: one thing at a time, in the order of the plan). The rules that keep this
 small:
 
-- A handler takes the event. It moves its own step, action or request, and returns what it wants next (`next`): to ask a
+- A handler takes the event. It moves its own step, action or request, and returns what it wants next (`Next`): to ask a
   person or the model, to send an action again, to end its step or the chain, or nothing of its own.
 - The scheduler (`scheduling.advance`) carries that out, then walks the steps in the order of the plan. What a step
   wants next follows from its run alone (`next_of`): its next call, a call that has rested, its next turn, or nothing
@@ -31,22 +31,20 @@ small:
 - `dispatching` puts calls together and `thinking` thoughts. There the budget is checked, so a chain fails instead of
   overshooting. A chain that fails waits for the actions beside the one that failed.
 
-How to read on: `state` is what a chain is, `world` what is outside of it, `outputs` what a decision asks for, and
-`HANDLERS` below says which handler takes which event. `beginning` begins chains; `proposals` judges what the model
-proposes and `strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges
-plans, calls and words is `plan_check`, `contract`, `provenance`, `reasons`, `repeats`, `intent` and `delivering`.
-Everything here is a function of its arguments.
+How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks for, and `HANDLERS`
+below says which handler takes which event. `thoughts` begins chains; `proposals` judges what the model proposes and
+`strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges plans, calls and words is
+`contract`, `sources`, `reasons`, `repeats`, `intent` and `thinking`. Everything here is a function of its arguments.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from haltpoint.chain.handlers import answers, beginning, losses, results, thoughts
-from haltpoint.chain.model.next import Next
-from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.handlers import answers, results, thoughts
+from haltpoint.chain.model.limits import World
+from haltpoint.chain.model.outputs import Decision, Next
 from haltpoint.chain.model.state import WAITING, Chain, ChainStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.model.world import World
 from haltpoint.chain.turns import proposals, scheduling
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -76,10 +74,10 @@ HANDLERS: Final[dict[type[ToExecutor], tuple[Callable[[Work, Any], Next | None],
     PlanDrafted: (thoughts.take_plan, frozenset({ChainStatus.PLANNING})),
     IntentDrafted: (thoughts.take_intent, _PLANNED),
     ThoughtFailed: (thoughts.take_failed_thought, _PLANNED),
-    TaskSubmitted: (beginning.begin, frozenset({ChainStatus.ACCEPTED})),
+    TaskSubmitted: (thoughts.begin, frozenset({ChainStatus.ACCEPTED})),
     HumanAnswered: (answers.apply_answer, _WAITING),
     TimerDue: (answers.check_due, _LIVE),
-    MessageLost: (losses.end_if_awaited, _LIVE),
+    MessageLost: (results.end_if_awaited, _LIVE),
     TaskCancelled: (answers.cancel, _LIVE),
 }
 """What takes an event, and the states in which it does; it writes down what has happened and says what it wants next.

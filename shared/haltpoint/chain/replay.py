@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Final, get_args
 
 from haltpoint.chain.decide import HANDLERS, decide
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.state import Chain, ChainStatus
-from haltpoint.chain.model.world import World
 from haltpoint.contracts.events import Message, Received, ToExecutor
 
 BEGIN: Final = "<!-- matrix: begin -->"

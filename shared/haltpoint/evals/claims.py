@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import httpx
 
-from haltpoint.chain.turns.delivering import unproven
+from haltpoint.chain.turns.thinking import unproven
 from haltpoint.chain.words import hint
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from haltpoint.chain.checks.human_tool import NAME, SPEC
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     ActionProposed,

@@ -10,8 +10,8 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import World
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType

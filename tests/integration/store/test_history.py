@@ -4,8 +4,8 @@ from collections import Counter
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed

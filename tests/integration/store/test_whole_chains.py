@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.model.needs import forget
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
@@ -28,6 +27,7 @@ from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import Batch
 from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step
 from tests.support.desk import Desk
+from tests.support.forgetting import forget
 
 CHOICE = Answer(kind=RequestKind.CLARIFICATION, option_id="a")
 

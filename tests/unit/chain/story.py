@@ -4,11 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.needs import forget, needed_actions, needed_thoughts
+from haltpoint.chain.model.limits import Policy, World, deadline_of
+from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
 from haltpoint.chain.model.state import Action, Chain, ChainStatus, StepStatus
-from haltpoint.chain.model.world import Policy, World
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -34,6 +33,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind, Usage
 from tests.pictures.states import ARROWS, place
 from tests.support.builders import OK
+from tests.support.forgetting import forget
 
 START = 1_000_000
 

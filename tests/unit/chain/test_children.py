@@ -16,9 +16,9 @@ from haltpoint.chain.checks.templates import (
     with_skills,
     with_those_inside,
 )
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartChild
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.approvals import Approval

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from haltpoint.chain.checks.citations import MOST_MARKS, marks_in, rendered
+from haltpoint.chain.checks.deeds import MOST_MARKS, marks_in, rendered
 
 STEPS = {"send", "find", "1"}
 

@@ -8,6 +8,7 @@ import pytest
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.state import ActionStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -113,7 +114,7 @@ def test_f1_a_line_has_an_end() -> None:
 def test_f1_the_target_is_what_has_an_origin_or_is_named_so(
     declared: dict[str, Any], arguments: dict[str, Any], target: str | None
 ) -> None:
-    done = deed_of(spec("send", read_only=False, **declared), "send", json.dumps(arguments), "{}")
+    done = deed_of(spec("send", read_only=False, **declared), json.dumps(arguments), "{}")
     assert done is not None
     assert done.target == target
 
@@ -121,9 +122,8 @@ def test_f1_the_target_is_what_has_an_origin_or_is_named_so(
 def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
     """To read, to ask a person and to have a chain carry a skill out change nothing; an unknown tool may have."""
     skill = spec("tell", read_only=False, plan=plan(Step(id="a")))
-    assert [deed_of(one, one.name, "{}", "{}") for one in (spec("look"), human_tool.SPEC, skill)] == [None] * 3
-    assert deed_of(None, human_tool.NAME, "{}", "{}") is None
-    assert deed_of(None, "gone", "", "") == DeedWords(says="Gone")
+    assert [deed_of(one, "{}", "{}") for one in (spec("look"), human_tool.SPEC, skill)] == [None] * 3
+    assert deed_of(World().spec("gone"), "", "") == DeedWords(says="Gone")
 
 
 # ---- receipts that a person completes -------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import Policy
-from haltpoint.chain.turns.exits import MOST_QUESTIONS, is_question
+from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind

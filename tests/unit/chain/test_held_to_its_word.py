@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainError, ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.hint import MOST, claims, past_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, Received

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.checked import signature_of
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model import schemas
-from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.needs import forget, needed_actions
+from haltpoint.chain.model.limits import Policy, deadline_of
+from haltpoint.chain.model.needs import needed_actions
+from haltpoint.chain.model.outputs import Code
 from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
 from haltpoint.chain.model.state import (
     Chain,
@@ -16,9 +16,9 @@ from haltpoint.chain.model.state import (
     ChainStatus,
     next_due,
 )
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, plan, spec, tool_step
+from tests.support.forgetting import forget
 from tests.unit.chain.story import Story
 
 NOW = 1_700_000_000_000

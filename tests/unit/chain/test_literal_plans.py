@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import ChainError, ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome

@@ -2,9 +2,8 @@
 
 import pytest
 
-from haltpoint.chain.checks.contract import callable_tools, form_of
-from haltpoint.chain.checks.plan_check import plan_faults, task_fault
-from haltpoint.chain.model.world import Policy
+from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faults, task_fault
+from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Earlier, Mode, Task
@@ -229,6 +228,6 @@ def test_c3_what_a_model_may_call_in_a_step() -> None:
 
 def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> None:
     odd: dict[str, object] = {"n": {"type": "integer"}, "x": {"type": ["string", "null"]}, "any": True, "s": {}}
-    form = form_of(ToolSpec(name="t", parameters={"type": "object", "properties": odd}))
+    form = call_form(ToolSpec(name="t", parameters={"type": "object", "properties": odd}))
 
     assert form == '{"tool":"t","arguments":{"n":0,"x":"<x>","any":"<any>","s":"<s>"}}'

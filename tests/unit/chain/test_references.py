@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.provenance import provenance_fault
+from haltpoint.chain.checks.sources import provenance_fault
 from haltpoint.chain.model.references import (
     Reference,
     UnresolvedError,

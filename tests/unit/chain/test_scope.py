@@ -3,13 +3,12 @@
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.contract import callable_tools
-from haltpoint.chain.checks.plan_check import plan_faults
+from haltpoint.chain.checks.contract import callable_tools, plan_faults
 from haltpoint.chain.checks.sources import users_words
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.policy import Pattern

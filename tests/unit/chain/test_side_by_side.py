@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, Report, StartChild
 from haltpoint.chain.model.state import Action, ChainStatus, StepStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
@@ -646,3 +646,11 @@ def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed()
     before = story.chain
     story.hear_intent("c.foreign", None)
     assert story.chain is before
+
+
+def test_c8_a_literal_chain_that_fails_later_keeps_no_result() -> None:
+    steps = (tool_step("a", call("read")), tool_step("b", call("find")), tool_step("c", call("look")))
+    story = literal(*steps, parallel=3)
+    story.result(action=of(story, "c.a.1"))
+    story.result(failed(), action=of(story, "c.b.1"))
+    assert (story.chain.failing is not None, list(story.chain.actions)) == (True, ["c.c.1"])

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from haltpoint.chain.checks.plan_check import plan_faults
-from haltpoint.chain.model.world import Policy
+from haltpoint.chain.checks.contract import plan_faults
+from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.streams.wire import encode

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Record
 from haltpoint.chain.model.state import ChainStatus, StepStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome

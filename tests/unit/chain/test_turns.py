@@ -3,9 +3,9 @@
 import pytest
 
 from haltpoint.chain.handlers.thoughts import MOST_FAULTS
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.state import ChainError, ChainStatus, StepStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind

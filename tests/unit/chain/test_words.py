@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.policy import Messages, Pattern

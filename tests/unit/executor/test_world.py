@@ -1,7 +1,7 @@
 """Which tools the executor knows when it decides."""
 
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step

@@ -25,7 +25,7 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.checks.provenance import without_origin
+from haltpoint.chain.checks.sources import without_origin
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus
 from haltpoint.contracts.results import Confirmation

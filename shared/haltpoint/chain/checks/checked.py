@@ -10,11 +10,12 @@ import json
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.contract import without_confirmed
 from haltpoint.chain.checks.places import Leaf, leaves
-from haltpoint.chain.checks.sources import SHORT, Known
+from haltpoint.chain.checks.sources import SHORT, Known, provenance_fault, users_words
 from haltpoint.chain.checks.templates import MOST_LEVELS, fill
 from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.references import read_json, references, write_json
@@ -24,9 +25,10 @@ from haltpoint.chain.model.typed import Nodes, exact, walked
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction
 
 MOST: Final = 1000
 """Values of a call whose sources are looked for; targets before others."""
@@ -46,6 +48,17 @@ class CheckedCall:
     index: int
     spec: ToolSpec
     arguments: dict[str, Any]
+
+    @classmethod
+    def proposed(cls, work: Work, index: int, call: ProposedCall) -> Self:
+        """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its arguments."""
+        call = without_confirmed(call, work.world.tools)
+        return cls(work, index, work.world.spec(call.tool), call.arguments)
+
+    @classmethod
+    def of(cls, work: Work, action: Action) -> Self:
+        """The call that an action makes, as it was proposed."""
+        return cls(work, action.step, work.world.spec(action.tool), read_json(action.arguments))
 
     @property
     def mode(self) -> Mode:
@@ -79,20 +92,23 @@ class CheckedCall:
         seen = (leaf for leaf in first if len(leaf.place) <= SHORT)
         return {leaf.place: _PLAN if leaf.value in written else self.known.source(leaf) for leaf in seen}
 
+    @property
+    def made_up(self) -> Correction | None:
+        """What is wrong with the first value that has no origin and needs one (C6)."""
+        call, work = ProposedCall(tool=self.spec.name, arguments=self.arguments), self.work
+        return provenance_fault(call, self.spec, work.task.context, work.actions, users_words(work))
+
     @cached_property
     def signature(self) -> str:
         """What equal calls have in common."""
         return signature_of(compiled(self.spec), write_json(self.arguments))
 
     @cached_property
-    def equal(self) -> list[tuple[Action, Outcome]]:
+    def equal(self) -> list[Action]:
         """The actions with a receipt that made the same call, as it was proposed or as hooks had it run."""
-        spec, found = compiled(self.spec), list[tuple[Action, Outcome]]()
-        for action in self.work.actions.values():
-            if action.tool == self.spec.name and (outcome := action.outcome) is not None:
-                texts = {action.arguments, outcome.metadata.arguments or action.arguments}
-                found += [(action, outcome)] if self.signature in {signature_of(spec, text) for text in texts} else []
-        return found
+        spec = compiled(self.spec)
+        own = (one for one in self.work.actions.values() if one.tool == self.spec.name and one.outcome is not None)
+        return [one for one in own if self.signature in {signature_of(spec, text) for text in {one.arguments, one.ran}}]
 
     @cached_property
     def nested(self) -> list["CheckedCall"]:

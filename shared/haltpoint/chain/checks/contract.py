@@ -1,26 +1,31 @@
-"""What a model may call, and whether a call will do, call by call (CONTRACT C3, C6, C9)."""
+"""What a model may call (CONTRACT C3, C15), and whether a task can be done and a plan be carried out (C1)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
+import msgspec
+
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.model.references import references, write_json
-from haltpoint.chain.model.schemas import SHOWN
-from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.references import Reference, references, write_json
+from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
 from haltpoint.contracts.tools import CONFIRMED, ToolSpec
-from haltpoint.contracts.work.plans import ProposedCall, Step
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Task
-from haltpoint.contracts.work.thoughts import Correction, Violation
 
 Tools = Mapping[str, ToolSpec]
 
 NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
 
 _MOST_NAMES = 30  # tools that one sentence lists
-_ANY_FORM = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
+
+
+_ANY_TASK = Task()
 
 
 def in_scope(name: str, task: Task) -> bool:
@@ -56,49 +61,7 @@ def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
     return ProposedCall(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
 
 
-def call_fault(
-    call: ProposedCall, step: Step, tools: Tools, mode: Mode, task: Task, named: Callable[[], Collection[str]]
-) -> Correction | None:
-    """What is wrong with a proposed call apart from provenance (C6, C9); None when it will do. `named` gives the tools
-    that the correction may show: it names no other but the one that was called (D1).
-    """
-    spec = tools.get(call.tool)
-    if spec is None:
-        violation, text = Violation.UNKNOWN_TOOL, unknown(call.tool, tools, named())
-    elif not may_call(step, spec, mode, task):
-        known = named()
-        names = listed([name for name in callable_tools(step, tools, mode, task) if name in known])
-        text = f"{call.tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
-        violation = Violation.NOT_ALLOWED
-    elif faults := _argument_faults(spec, call.arguments):
-        text = f"The arguments of {call.tool} are wrong: {'; '.join(faults)}."
-        text += f" The form is: {form_of(spec)}" if call.tool in named() else ""
-        violation = Violation.BAD_ARGUMENTS
-    else:
-        return None
-    return Correction(violation=violation, tool=call.tool, message=text)
-
-
-def _argument_faults(spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ...]:
-    if len(write_json(arguments)) > MAX_ARGUMENTS:
-        return (f"they have more than {MAX_ARGUMENTS} bytes",)
-    faults = human_tool.call_faults(spec, arguments)
-    if spec.plan is not None and references(arguments):
-        faults = (*faults, "$from: only the steps of a skill itself refer to results")
-    return faults
-
-
-def reading_faults(faults: Sequence[str], due: Iterable[ToolSpec]) -> tuple[Correction, ...]:
-    """The correction for what could not be read of a reply (C6, D1), with the form of the tools that are due."""
-    if not faults:
-        return ()
-    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-    forms = " ".join(map(form_of, due)) or _ANY_FORM
-    text = f"Your reply could not be read: {'; '.join(faults[:SHOWN])}{more}. The form of a call is: {forms}"
-    return (Correction(violation=Violation.UNREADABLE, message=text),)
-
-
-def form_of(spec: ToolSpec) -> str:
+def call_form(spec: ToolSpec) -> str:
     """The exact form of a call as JSON text, with a placeholder for each parameter."""
     properties = spec.parameters.get("properties")
     named: dict[str, Any] = properties if isinstance(properties, dict) else {}
@@ -119,3 +82,136 @@ def listed(names: Sequence[str]) -> str:
     """Names in a sentence, not all of very many: what a model is told has to fit into a message."""
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return (", ".join(names[:_MOST_NAMES]) or "none") + more
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFault:
+    """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and what."""
+
+    step_id: str | None
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
+
+
+def task_fault(task: Task) -> str | None:
+    """Why a task cannot be accepted; None when it can."""
+    if task.earlier:
+        return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
+    if not task.goal.strip() and task.plan is None:
+        return "The task has neither a goal nor a plan."
+    if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on
+        return f"The task has more than {MAX_BODY} bytes as it is passed on."
+    return None
+
+
+def plan_faults(
+    plan: Plan,
+    tools: Tools,
+    policy: Policy,
+    *,
+    literal: bool,
+    task: Task = _ANY_TASK,
+    named: Collection[str] | None = None,
+) -> tuple[PlanFault, ...]:
+    """Everything that is wrong with a plan (C1); empty when it can be carried out. A literal plan brings all its calls.
+    A drafted one names tools that its task lets a model call, and calls that it brings along are not looked at. `named`
+    are the tools that a fault may name beside those of the plan (D1).
+    """
+    return (
+        *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),
+        *(_literal_faults(plan, tools) if literal else ()),
+        *_shape_faults(plan, MAX_STEPS if literal else policy.max_steps),
+    )
+
+
+def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[str]) -> Iterator[PlanFault]:
+    """What is wrong with the tools that the steps name. A model calls those of a drafted plan, as its task allows."""
+    for step in plan.steps:
+        if task is not None and step.step_type is StepType.TOOL and not step.promised:
+            yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
+        called = [call.tool for call in step.actions] if task is None else []
+        for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()), *called)):
+            spec = tools.get(name)
+            if spec is None:
+                yield PlanFault(step.id, unknown(name, tools, named))
+            elif spec.internal:
+                yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
+            elif task is not None and not open_to_models(spec, task):
+                why = "is not served by any worker now" if spec.gone else "may not be called in this task"
+                names = listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))
+                yield PlanFault(step.id, f"{name} {why}; those that may be called: {names}")
+
+
+def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
+    waits = {step.id: step.dependencies for step in plan.steps}
+    before: dict[str, set[str]] = {}  # most plans refer to direct dependencies only, and never ask
+    for step in plan.steps:
+        if not step.actions:
+            yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
+        called = {call.tool for call in step.actions if not call.optional}
+        for promise in step.promised:
+            if called.isdisjoint(promise):
+                yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
+        for number, call in enumerate(step.actions):
+            found = references(call.arguments)
+            for _, target in found:
+                if fault := _reference_fault(step, target, before, waits):
+                    yield PlanFault(step.id, f"actions[{number}]: {fault}")
+            if (spec := tools.get(call.tool)) is not None:
+                plain = without_confirmed(call, tools)
+                faults = [*human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])]
+                if plain is not call:
+                    faults.append(f"leave out {CONFIRMED}: it is set only when a person has approved this call")
+                for fault in faults:
+                    yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
+
+
+def _reference_fault(
+    step: Step, target: Reference | None, before: dict[str, set[str]], waits: Mapping[str, tuple[str, ...]]
+) -> str | None:
+    if target is None:
+        return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
+    if target.step in step.dependencies:
+        return None
+    if target.step in (before.get(step.id) or before.setdefault(step.id, _ancestors(waits, step.id))):
+        return None
+    if target.step not in waits:
+        return f"{target.text!r} refers to an unknown step"
+    text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
+    return f"{text}; add it to its dependencies"
+
+
+def _ancestors(waits: Mapping[str, tuple[str, ...]], step: str) -> set[str]:
+    """All that a step waits for, directly or through others; also where they go round in a circle."""
+    found, waiting = set[str](), list(waits[step])
+    for name in waiting:  # grows while it is walked
+        if name not in found:
+            found.add(name)
+            waiting += waits.get(name, ())
+    return found
+
+
+def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
+    if not plan.steps:
+        yield PlanFault(None, "the plan has no steps")
+    if len(plan.steps) > most:
+        yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
+    waits: dict[str, tuple[str, ...]] = {}
+    in_order = True  # each step waits for earlier ones: then there is no circle, and no unknown name
+    for step in plan.steps:
+        if step.id in waits:
+            yield PlanFault(step.id, "another step has the same id")
+        in_order = in_order and waits.keys() >= {*step.dependencies}
+        waits[step.id] = step.dependencies
+    if in_order:
+        return
+    for step in plan.steps:
+        for name in step.dependencies:
+            if name not in waits:
+                yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as circle:
+        yield PlanFault(None, f"the dependencies form a cycle: {', '.join(circle.args[1][:-1])}")

@@ -13,7 +13,7 @@ import msgspec
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import open_to_models
 from haltpoint.chain.checks.sources import earlier_goals
-from haltpoint.chain.model.plain_text import plain
+from haltpoint.chain.model.canonical import plain
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
 from haltpoint.contracts.policy import Does

@@ -21,7 +21,6 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting
 from haltpoint.contracts.answers import NotDone, WhyNot
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.work.plans import Plan
@@ -33,54 +32,34 @@ _OR: Final = " or "
 # ---- a call ----------------------------------------------------------------------------------------------------------
 
 
-def refusal(work: Work, index: int, tool: str) -> Correction | None:
-    """Why this tool may not be called: the user's words forbid it, or do not ask for it and the policy refuses that."""
-    mode = work.mode(index)
-    fault = forbidden(work, mode, tool)
-    if fault is None and _unasked(work, mode, tool) is Treatment.REFUSE:
-        return _refused(f"Nothing in the goal asks for {tool}, so it may not be called. Continue without it.", tool)
-    return fault
-
-
 def forbidden(work: Work, mode: Mode, tool: str) -> Correction | None:
     """Why the user's words forbid a tool, in a step or in a plan that requires it."""
-    entry = _limit(work, intent_of(work).forbidden, mode, tool)
-    return (
-        None if entry is None else _refused(f"{tool} may not be called{_said(work, entry)}. Continue without it.", tool)
-    )
-
-
-def reasons_by_intent(work: Work, index: int, tool: str) -> tuple[Reason, ...]:
-    """Why a person is asked before this call: the words want that, or do not ask for the tool at all."""
-    mode, intent, found = work.mode(index), intent_of(work), list[Reason]()
-    entry = _limit(work, intent.ask_before, mode, tool)
-    if entry is not None and tool not in intent.approved:
-        found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=f"{tool} must be approved first{_said(work, entry)}."))
-    if _unasked(work, mode, tool) is Treatment.ASK:
-        found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
-    return tuple(found)
+    entry = limit_on(work, intent_of(work).forbidden, mode, tool)
+    if entry is None:
+        return None
+    text = f"{tool} may not be called{said_of(work, entry)}. Continue without it."
+    return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text)
 
 
 def note_approval(work: Work, tool: str) -> None:
     """A person has allowed a call: when the words want to be asked first, this tool is not asked about again."""
     intent = intent_of(work)
-    if _limit(work, intent.ask_before, Mode.STRICT, tool) is not None and tool not in intent.approved:
+    if limit_on(work, intent.ask_before, Mode.STRICT, tool) is not None and tool not in intent.approved:
         work.intent = msgspec.structs.replace(intent, approved=(*intent.approved, tool))
 
 
-def to_look_at(work: Work, index: int, proposal: Proposal) -> str | None:
-    """The first tool of a proposal that no entry names and that was not looked at yet; None: there is none."""
-    step, mode, tools, looked_at = work.steps[index], work.mode(index), work.world.tools, intent_of(work).looked_at
-    new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in looked_at]
+def look_at_goal(work: Work, index: int, proposal: Proposal) -> str | None:
+    """The first tool of a proposal that no entry names: the goal is looked at for it now, and never again. None: there
+    is none.
+    """
+    step, mode, tools, intent = work.steps[index], work.mode(index), work.world.tools, intent_of(work)
+    new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in intent.looked_at]
     open_ones = [tool for tool in new if may_call(step, tools[tool], mode, work.chain.task)]
     free = (tool for tool in open_ones if forbidden(work, mode, tool) is None)
-    return next((tool for tool in free if _unasked(work, mode, tool) is not Treatment.ALLOW), None)
-
-
-def note_asked(work: Work, tool: str) -> None:
-    """The goal is looked at for a tool now, and never again."""
-    intent = intent_of(work)
-    work.intent = msgspec.structs.replace(intent, looked_at=(*intent.looked_at, tool))
+    for tool in (one for one in free if unasked(work, mode, one) is not Treatment.ALLOW):
+        work.intent = msgspec.structs.replace(intent, looked_at=(*intent.looked_at, tool))
+        return tool
+    return None
 
 
 def tellable(work: Work, index: int | None) -> frozenset[str]:
@@ -114,8 +93,8 @@ def barred_inside(work: Work, index: int, tool: str) -> dict[str, tuple[str, ...
     effects = [name for name, spec in known.items() if with_effects(spec)]
     open_ones = [name for name in effects if name not in intent_of(work).approved]
     asks = "it asks a person, which a tool within a tool cannot wait for: give it a step of its own"
-    barred = {f"it is forbidden{_said(work, one)}": fitting(one.tools, effects) for one in found.forbidden}
-    barred |= {f"{asks}{_said(work, one)}": fitting(one.tools, open_ones) for one in found.ask_before}
+    barred = {f"it is forbidden{said_of(work, one)}": fitting(one.tools, effects) for one in found.forbidden}
+    barred |= {f"{asks}{said_of(work, one)}": fitting(one.tools, open_ones) for one in found.ask_before}
     return {words: names for words, names in barred.items() if names}
 
 
@@ -125,13 +104,13 @@ def _holding(entries: tuple[IntentEntry, ...], mode: Mode) -> Iterator[IntentEnt
     return (one for one in kept if mode is Mode.STRICT or one.origin is not IntentOrigin.GOAL)
 
 
-def _limit(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
+def limit_on(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
     """The first of the entries that holds in this mode and is about this tool, or one that it calls as a skill."""
     names = () if mode is Mode.OFF or not entries else _effects_of(work, tool)
     return next((one for one in _holding(entries, mode) if fitting(one.tools, names)), None)
 
 
-def _unasked(work: Work, mode: Mode, tool: str) -> Treatment:
+def unasked(work: Work, mode: Mode, tool: str) -> Treatment:
     """What the policy says of a call with effects that nothing asks for; any other is allowed."""
     if work.intent is None or mode is not Mode.STRICT or _named(work, tool):
         return Treatment.ALLOW
@@ -163,7 +142,8 @@ def _effects_of(work: Work, tool: str) -> list[str]:
     return [name for name in names if name in tools and with_effects(tools[name])]
 
 
-def _said(work: Work, entry: IntentEntry) -> str:
+def said_of(work: Work, entry: IntentEntry) -> str:
+    """Where an entry comes from, with its words, as the end of a sentence."""
     if not entry.words:
         return ": the task says so"
     says = "the goal"
@@ -175,10 +155,6 @@ def _said(work: Work, entry: IntentEntry) -> str:
 
 def _quoted(entry: IntentEntry) -> str:
     return f'"{entry.words[:MOST_QUOTED]}"'
-
-
-def _refused(text: str, tool: str) -> Correction:
-    return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text)
 
 
 # ---- a plan, and the end ---------------------------------------------------------------------------------------------
@@ -229,13 +205,11 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
     if not (asked := _asked(work, by_patterns=False)):
         return ()
-    ended = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
-    failed = {name for tool, outcome in ended if outcome.error for name in _effects_of(work, tool)}
-    nested = (call for _, outcome in ended for call in outcome.metadata.calls)
-    done = _succeeded(work)
-    kept = (
-        step.one_of for step in work.steps if any(_effects_of(work, name) for name in done.intersection(step.one_of))
-    )
+    actions, done = work.actions.values(), _succeeded(work)
+    failed = {name for one in actions if one.error for name in _effects_of(work, one.tool)}
+    nested = (call for one in actions for call in one.told.calls)
+    chosen = [(step.one_of, done.intersection(step.one_of)) for step in work.steps]
+    kept = (one_of for one_of, called in chosen if any(_effects_of(work, name) for name in called))
     resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=_OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
@@ -244,9 +218,9 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     )
 
 
-def owed(work: Work, undone: tuple[NotDone, ...] | None = None) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition and that the task lets a model do; out of `undone`, if it is known."""
-    due = [one for one in (unfulfilled(work) if undone is None else undone) if not one.message]
+def owed(work: Work) -> tuple[NotDone, ...]:
+    """Those that it asks for without a condition and that the task lets a model do."""
+    due = [one for one in unfulfilled(work) if not one.message]
     within = _in_reach(work) if due else ()
     return tuple(one for one in due if any(name in within for name in one.tool.split(_OR)))
 
@@ -262,7 +236,7 @@ def remind(work: Work) -> tuple[Correction, ...]:
     if not due or work.intent is None or work.intent.reminded:
         return ()
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
-    done = [one for one in work.actions.values() if one.outcome is not None and one.outcome.satisfies]
+    done = [one for one in work.actions.values() if one.satisfies]
     marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
     last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"
     why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
@@ -272,12 +246,9 @@ def remind(work: Work) -> tuple[Correction, ...]:
     )
 
 
-def falls_short(work: Work, undone: tuple[NotDone, ...]) -> str | None:
-    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not.
-
-    `undone` is what is unfulfilled.
-    """
-    due = owed(work, undone) if work.mode(None) is Mode.STRICT else ()
+def falls_short(work: Work) -> str | None:
+    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
+    due = owed(work) if work.mode(None) is Mode.STRICT else ()
     if not due or (intent_of(work).reminded and work.cited):
         return None
     return "; ".join(map(_not_done, due))
@@ -314,6 +285,6 @@ def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correcti
 
 def _succeeded(work: Work) -> set[str]:
     """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
-    receipts = [(one.tool, one.outcome) for one in work.actions.values() if one.outcome is not None]
-    nested = {call.tool for _, outcome in receipts for call in outcome.metadata.calls if call.error is None}
-    return {*work.nested_successes, *nested, *(tool for tool, outcome in receipts if outcome.satisfies)}
+    actions = work.actions.values()
+    nested = {call.tool for one in actions for call in one.told.calls if call.error is None}
+    return {*work.nested_successes, *nested, *(one.tool for one in actions if one.satisfies)}

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from haltpoint.chain.model.plain_text import words_of
+from haltpoint.chain.model.canonical import words_of
 from haltpoint.chain.model.references import Path, Place, general, path_text, walk
 from haltpoint.chain.model.typed import Nodes, below, nodes_of
 from haltpoint.contracts.policy import Targets

@@ -1,4 +1,5 @@
-"""Why a person decides before a call of a model runs, all reasons in one list (CONTRACT G5), and how far a yes goes.
+"""Why a call of a model is refused (CONTRACT C6), or why a person decides before it runs, all reasons in one list
+(G5), and how far a yes goes.
 
 Targets are values that say to whom or where: a person decides about one that is only in a text, or nowhere (C13).
 """
@@ -9,17 +10,23 @@ from dataclasses import replace
 from posixpath import isabs, join, normpath
 from typing import Any, Final
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.intent import reasons_by_intent
+from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
+from haltpoint.chain.checks.goal import intent_of
+from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
 from haltpoint.chain.checks.places import Leaf, is_default, is_target
-from haltpoint.chain.checks.repeats import effect_before
-from haltpoint.chain.checks.sources import MODEL, SHORT, folders_of
-from haltpoint.chain.model.canonical import canonical, form_of
-from haltpoint.chain.model.references import read_json, write_text
+from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
+from haltpoint.chain.checks.sources import MODEL, SHORT
+from haltpoint.chain.model.canonical import canonical, folders_of, form_of
+from haltpoint.chain.model.references import read_json, references, write_json, write_text
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 SHOWN: Final = 20
 """Values of one call that a question names one by one."""
@@ -37,13 +44,59 @@ _WHY: Final = {
 _UNSEEN: Final = "It was not compared with your words and the results."
 
 
+def fault_of(checked: CheckedCall) -> Correction | None:
+    """The first reason to refuse a call, in this order: its form, the user's words, a person, the ledger, origins."""
+    work, tool = checked.work, checked.spec.name
+    fault = form_fault(checked) or forbidden(work, checked.mode, tool)
+    if fault is None and unasked(work, checked.mode, tool) is Treatment.REFUSE:
+        words = f"Nothing in the goal asks for {tool}, so it may not be called. Continue without it."
+        fault = Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=words)
+    fault = fault or decided_before(checked)
+    if fault is None and checked.mode is not Mode.OFF:
+        fault = repeat_fault(checked) or checked.made_up
+    return fault
+
+
+def form_fault(checked: CheckedCall) -> Correction | None:
+    """Whether the tool may be called here, with these arguments (C6, C9). The correction names no tool but the one that
+    was called and those that may be shown (D1).
+    """
+    work, spec = checked.work, checked.spec
+    step, tools, mode, task = work.steps[checked.index], work.world.tools, checked.mode, work.task
+    if spec.name not in tools:
+        violation, text = Violation.UNKNOWN_TOOL, unknown(spec.name, tools, tellable(work, checked.index))
+    elif not may_call(step, spec, mode, task):
+        known = tellable(work, checked.index)
+        names = listed([name for name in callable_tools(step, tools, mode, task) if name in known])
+        text = f"{spec.name} may not be called in step {step.id!r}. Tools that may be called here: {names}."
+        violation = Violation.NOT_ALLOWED
+    else:
+        faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
+        if len(write_json(checked.arguments)) <= MAX_ARGUMENTS:
+            faults = human_tool.call_faults(spec, checked.arguments)
+            if spec.plan is not None and references(checked.arguments):
+                faults = (*faults, "$from: only the steps of a skill itself refer to results")
+        if not faults:
+            return None
+        text = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
+        text += f" The form is: {call_form(spec)}" if spec.name in tellable(work, checked.index) else ""
+        violation = Violation.BAD_ARGUMENTS
+    return Correction(violation=violation, tool=spec.name, message=text)
+
+
 def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
-    tool, found = checked.spec.name, list[Reason]()
+    work, tool, found = checked.work, checked.spec.name, list[Reason]()
     if not checked.spec.read_only:
         words = f"The model wrote this call of {tool} as broken JSON, and its arguments are a guess."
         found += (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()
-        found += reasons_by_intent(checked.work, checked.index, tool)
+        intent = intent_of(work)
+        entry = limit_on(work, intent.ask_before, checked.mode, tool)
+        if entry is not None and tool not in intent.approved:
+            words = f"{tool} must be approved first{said_of(work, entry)}."
+            found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=words))
+        if unasked(work, checked.mode, tool) is Treatment.ASK:
+            found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     if checked.mode is not Mode.STRICT:
         return tuple(found)
     targets = list(_unnamed(checked))

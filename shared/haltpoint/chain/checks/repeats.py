@@ -12,7 +12,7 @@ import msgspec
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall, ledger_entry, signature_of
-from haltpoint.chain.checks.provenance import denied
+from haltpoint.chain.checks.sources import denied
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
@@ -22,7 +22,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Violation
@@ -32,8 +32,6 @@ _DENIED, _FAILED, _IN_DOUBT, _DONE = "denied", "failed", "in_doubt", "done"
 
 MOST_KEPT: Final = 500
 """Effects of skills that a chain keeps, the last ones: what a child reports has to fit into one message."""
-
-_RUNS_ON: Final = Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.IN_DOUBT, ""))
 
 FRESH: Final = 10_000
 """How long (ms) a read-only call's receipt answers an equal call of its step."""
@@ -65,7 +63,7 @@ def decided_before(checked: CheckedCall) -> Correction | None:
             text = f"A person denied exactly this call of {name}. Do not propose it again."
         elif _FAILED in marks:
             text = f"A person said that exactly this call of {name} failed. Do not make it again; continue without it."
-    if tool == human_tool.NAME and any(outcome.satisfies for _, outcome in checked.equal):
+    if tool == human_tool.NAME and any(one.satisfies for one in checked.equal):
         text = "A person has answered exactly this question; the answer is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
 
@@ -75,11 +73,8 @@ def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
     tools = work.world.tools
     if not (work.asked or work.effects):  # nothing to compare with
         return {}
-    own = [
-        signature_of(compiled(tools[one.tool]), (one.outcome and one.outcome.metadata.arguments) or one.arguments)
-        for one in work.actions.values()
-        if denied(one) and one.tool in tools
-    ]
+    refused = (one for one in work.actions.values() if denied(one) and one.tool in tools)
+    own = [signature_of(compiled(tools[one.tool]), one.ran) for one in refused]
     inside = [entry.partition(" ")[0] for entry in work.effects if entry.endswith(_DENIED)]
     return {"a person denied exactly this call": (*own, *inside)} if own or inside else {}
 
@@ -89,21 +84,20 @@ def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
     bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step) is Mode.STRICT
     if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
         return {}
-    found: dict[str, str] = {}
-    for one in work.actions.values():
-        outcome = one.outcome if one.tool == spec.name and one.id != action.id else None
-        if outcome is not None and (mark := _mark(one, outcome)) in (_DONE, _IN_DOUBT):
-            signature = signature_of(compiled(spec), outcome.metadata.arguments or one.arguments)
-            found[signature] = f"{Done(spec.name, one.id, outcome.metadata.started_at, mark)} Make it again?"
-    return found
+    others = (one for one in work.actions.values() if one.tool == spec.name and one.id != action.id and one.outcome)
+    done = {signature_of(compiled(spec), one.ran): _became(one) for one in others}
+    return {name: f"{one} Make it again?" for name, one in done.items() if one.mark in (_DONE, _IN_DOUBT)}
 
 
 def repeat_fault(checked: CheckedCall) -> Correction | None:
     """The third equal call in a row that would bring the same receipt (`stuck`); in strict mode an effect for the
     second time, where the policy refuses that.
     """
-    spec = checked.spec
-    if not (spec.polls if spec.read_only else spec.repeats) and _in_a_row(checked):
+    spec, last = checked.spec, checked.work.run[checked.index].actions
+    row = [one for one in checked.equal if one.step == checked.index and one.number > last - 2]
+    receipts = [(one.outcome and msgspec.structs.replace(one.outcome, metadata=Metadata()), one.data) for one in row]
+    same = len(receipts) == 2 and receipts[0] == receipts[1]
+    if same and not (spec.polls if spec.read_only else spec.repeats):
         text = (
             f"{spec.name} was called twice in a row with these arguments and brought the same result. "
             "Use that result, call something else, or change the arguments."
@@ -149,30 +143,33 @@ def note_effect(work: Work, action: Action) -> None:
     """
     if action_of(work.id) is None:
         return
-    outcome, spec = action.outcome or _RUNS_ON, work.world.tools.get(action.tool)
-    if outcome.satisfies:
+    spec, mark = work.world.tools.get(action.tool), _became(action).mark
+    if action.satisfies:
         work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
-    mark, metadata = _mark(action, outcome), outcome.metadata
     if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
-        ran = metadata.arguments or action.arguments
-        keep_effects(work, ledger_entry(spec, ran, metadata.started_at, action.id, mark))
+        keep_effects(work, ledger_entry(spec, action.ran, action.told.started_at, action.id, mark))
 
 
 def _before(made: CheckedCall) -> list[Done]:
     """What became of equal calls of the chain, and inside of its skills."""
-    own = [Done(one.tool, one.id, outcome.metadata.started_at, _mark(one, outcome)) for one, outcome in made.equal]
     entries = (entry.split(" ") for entry in made.work.effects if entry.startswith(made.signature))
-    return [*own, *(Done(made.spec.name, name, int(at), mark) for _, at, name, mark in entries)]
+    inside = (Done(made.spec.name, name, int(at), mark) for _, at, name, mark in entries)
+    return [*map(_became, made.equal), *inside]
 
 
-def _mark(action: Action, outcome: Outcome) -> str:
+def _became(action: Action) -> Done:
+    """What became of an action. One without a receipt may run on."""
     if denied(action):
-        return _DENIED
-    if outcome.metadata.repeats or action.tool == human_tool.NAME:
-        return ""
-    if outcome.error is not None and outcome.error.error_type is not ErrorType.IN_DOUBT:
-        return _FAILED if outcome.metadata.by else ""
-    return _IN_DOUBT if outcome.error is not None else _DONE if outcome.satisfies else ""
+        mark = _DENIED
+    elif action.told.repeats or action.tool == human_tool.NAME:
+        mark = ""
+    elif action.outcome is None or (action.error is not None and action.error.error_type is ErrorType.IN_DOUBT):
+        mark = _IN_DOUBT
+    elif action.error is not None:
+        mark = _FAILED if action.told.by else ""
+    else:
+        mark = _DONE if action.satisfies else ""
+    return Done(action.tool, action.id, action.told.started_at, mark)
 
 
 def _rule(work: Work, tool: str) -> Treatment:
@@ -185,12 +182,12 @@ def answered_by(checked: CheckedCall) -> Action | None:
     step, unless something with effects came between.
     """
     spec, strict = checked.spec, checked.mode is Mode.STRICT
-    equal = [one for one in checked.equal if one[1].satisfies and not one[1].metadata.repeats]
-    found = [action for action, outcome in equal if outcome.metadata.by and "selected" in read_json(action.data)]
+    equal = [one for one in checked.equal if one.satisfies and not one.told.repeats]
+    found = [one for one in equal if one.told.by and "selected" in read_json(one.data)]
     if strict and spec.read_only and not spec.polls:
-        found += (action for action, outcome in equal if _fresh(checked, action, outcome.metadata))
+        found += (one for one in equal if _fresh(checked, one))
     elif strict and spec.idempotent and effect_before(checked) is not None:
-        found += (action for action, _ in equal)
+        found += equal
     return max(found, key=lambda action: action.id, default=None)
 
 
@@ -208,24 +205,15 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     return action
 
 
-def _fresh(checked: CheckedCall, action: Action, ran: Metadata) -> bool:
+def _fresh(checked: CheckedCall, action: Action) -> bool:
     """Whether a receipt of the step is young, and nothing with effects was called since, nor runs in another step."""
-    work = checked.work
+    work, ran = checked.work, action.told
 
     def came_later(each: Action) -> bool:
         if each.step == action.step:
             return each.number > action.number
-        other = _RUNS_ON.metadata if each.outcome is None else each.outcome.metadata
-        return not other.started_at or other.started_at + other.duration_ms >= ran.started_at
+        return not each.told.started_at or each.told.started_at + each.told.duration_ms >= ran.started_at
 
-    specs = (work.world.tools.get(each.tool) for each in filter(came_later, work.actions.values()))
-    harmless = all(spec is not None and (spec.read_only or spec.name == human_tool.NAME) for spec in specs)
+    specs = (work.world.spec(each.tool) for each in filter(came_later, work.actions.values()))
+    harmless = all(spec.read_only or spec.name == human_tool.NAME for spec in specs)
     return action.step == checked.index and harmless and work.now - ran.started_at - ran.duration_ms < FRESH
-
-
-def _in_a_row(checked: CheckedCall) -> bool:
-    """Whether the last two actions of the step made the same call and have the same receipt."""
-    last = checked.work.run[checked.index].actions
-    row = [one for one in checked.equal if one[0].step == checked.index and one[0].number > last - 2]
-    receipts = [(msgspec.structs.replace(outcome, metadata=Metadata()), action.data) for action, outcome in row]
-    return len(receipts) == 2 and receipts[0] == receipts[1]

@@ -3,20 +3,45 @@
 The order: the user's words, a person, the task's context, a whole scalar of a receipt, a piece of free text in one, and
 the model where it is found nowhere. A value that a tool was called with is no result of it. Receipts are searched as
 folded text; one is parsed only when it may hold a value, and then once for all.
+
+Where an author declares the origin of a value (`FromResult`), it must have that one (C6): the places in the arguments
+are `recipient_id`, `letters[].recipient_id`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from posixpath import dirname, normpath
 from typing import Any, Final
 
-from haltpoint.chain.checks.places import Leaf, leaves
-from haltpoint.chain.checks.provenance import SAID, by_a_person, denied
-from haltpoint.chain.model.canonical import Form, canonical, folded, form_of
-from haltpoint.chain.model.references import KEYS, Path, general, path_text, read_json, walk, write_json, write_text
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.places import Leaf, is_default, leaves
+from haltpoint.chain.model.canonical import Form, canonical, folded, folders_of, form_of
+from haltpoint.chain.model.references import (
+    KEYS,
+    Path,
+    general,
+    parse_path,
+    path_text,
+    read_json,
+    values_at,
+    walk,
+    write_json,
+    write_text,
+)
+from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Correction, Violation
+
+GOAL = "goal"
+"""The origin that is the user's words."""
+SAID = "said"
+"""The key in the data of a receipt that a person completed: the words as they were typed."""
+
 
 MODEL: Final = Source(source=SourceKind.MODEL)
 SHORT: Final = 200
@@ -24,6 +49,111 @@ SHORT: Final = 200
 _AROUND: Final = 40
 _END: Final = "\0"
 _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
+
+
+def provenance_fault(
+    call: ProposedCall, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action], words: Sequence[str] = ()
+) -> Correction | None:
+    """The correction for the first argument whose value was made up; None when each has an origin."""
+    found = without_origin(call, spec, context, actions, words)
+    if found is None:
+        return None
+    text = f"The {found[0]} of {call.tool} must not be made up: it is taken from {told(found[1])}."
+    if tools := tools_of(found[1]):
+        text += f" Call {tools[0]} first, then {call.tool} with the value that its result holds."
+    return Correction(violation=Violation.NO_PROVENANCE, tool=call.tool, message=text)
+
+
+def without_origin(
+    call: ProposedCall,
+    spec: ToolSpec,
+    context: dict[str, Any],
+    actions: dict[str, Action],
+    words: Sequence[str] = (),
+    own: Sequence[Any] = (),
+) -> tuple[str, tuple[str, ...]] | None:
+    """The place of the first value that was made up, and where it has to come from; None when each has an origin.
+    Origins, any of which is enough: the value at a declared path in a successful receipt of the declared tool, the id
+    of an option that this tool offered and a person selected, the whole of a text that a person typed as an answer, any
+    value in the task's context, and for the origin `goal` the user's `words`. Of askHuman only what was typed: its
+    options, and the words of its forms, are a model's own. Of a list every element must have an origin; null, a
+    declared default and the `own` values of an author need none.
+    """
+    for place, origins in spec.provenance.items():
+        path = parse_path(place) or (place,)
+        values = values_at(call.arguments, path)
+        known = [None, *own, *(one for inside, one in walk(context) if inside)] if values else []
+        known += _given(origins, actions) if values else ()
+        for value in values:
+            wanted = value if isinstance(value, list) and not _among(value, known) else [value]
+            left = [one for one in wanted if not _among(one, known)]
+            if any(GOAL not in origins or not _is_said(one, words) for one in left) and not is_default(
+                spec, value, path
+            ):
+                return place, origins
+    return None
+
+
+def _among(value: Any, known: list[Any]) -> bool:
+    """Equality that does not take 1 for True."""
+    return any(type(value) is type(one) and value == one for one in known)
+
+
+def _is_said(value: Any, words: Sequence[str]) -> bool:
+    scalar = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    return scalar and any(form_of(value).found_in(text) for text in words)
+
+
+def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
+    """The values at the origins, in receipts of their tools, and what a person picked there or typed anywhere."""
+    paths = defaultdict[str, list[Path]](list)
+    for tool, _, path in (origin.partition(".") for origin in origins):
+        paths[tool].append(parse_path(path) or ())
+    for action in actions.values():
+        if _is_origin(action, paths):
+            for at in (*paths[action.tool], ("selected", "id")):
+                yield from _inside(action.data, at)
+        elif by_a_person(action) and not _inside(action.data, ("selected",)):
+            yield from _inside(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
+
+
+@lru_cache(maxsize=256)
+def _inside(data: str, path: Path) -> list[Any]:
+    """The values at a path of a receipt: it is the same in each turn."""
+    return values_at(read_json(data), path)
+
+
+def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
+    """The actions whose receipts may be the origin of a value that this tool takes."""
+    tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
+    return tuple([one.id for one in actions.values() if _is_origin(one, tools) or by_a_person(one)])
+
+
+def _is_origin(action: Action, tools: Container[str]) -> bool:
+    return action.tool in tools and action.tool != human_tool.NAME and action.satisfies
+
+
+def by_a_person(action: Action) -> bool:
+    """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
+    return action.outcome is not None and not action.outcome.metadata.action_id
+
+
+def denied(action: Action) -> bool:
+    """Whether a person denied the call, or one inside of the skill that carried it out (E4). A tool that answers DENIED
+    by itself has an error like others: its receipt has the mark of a worker.
+    """
+    is_denial = action.error is not None and action.error.error_type is ErrorType.DENIED
+    return is_denial and (bool(action.child) or by_a_person(action))
+
+
+def told(origins: Sequence[str]) -> str:
+    """Origins in words."""
+    return " or ".join("the user's words" if origin == GOAL else origin for origin in origins)
+
+
+def tools_of(origins: Iterable[str]) -> list[str]:
+    """The tools among the origins."""
+    return [origin.partition(".")[0] for origin in origins if origin != GOAL]
 
 
 def users_words(work: Work) -> tuple[str, ...]:
@@ -41,18 +171,6 @@ def written_over(sources: dict[str, Source], before: str, after: str, by: Source
     old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, after))
     found = ((at, sources.get(at) if old.get(at) == one else Source(source=by)) for at, one in new.items())
     return {place: source for place, source in found if source is not None}
-
-
-def folders_of(path: str) -> Iterator[str]:
-    """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory and
-    the root only when it is directly in them. Of one that leaves the working directory there are none.
-    """
-    folder = dirname(normpath(re.sub("^/+", "/", path.replace("\\", "/"))))
-    if folder.startswith("..") or normpath(path) == "..":
-        return
-    yield folder or "."
-    while (folder := dirname(folder)) not in ("", "/"):
-        yield folder
 
 
 def holding(form: Form, texts: bytes) -> Iterator[int]:
@@ -136,16 +254,15 @@ class Known:
         self._said = [(words, Source(source=SourceKind.GOAL), "") for words in users_words(work)]
         self._named, self._results = list[Document](), list[Document]()
         for action in work.actions.values():
-            data, outcome = action.data, action.outcome
-            if outcome is None or len(data) <= len("{}") or data[0] not in "{[":
+            data = action.data
+            if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
             person = by_a_person(action)
             if person and data[0] == "{" and isinstance(said := read_json(data).get(SAID), str):
                 refused = action.arguments if denied(action) else ""  # "not to eve@x.org" gives no address
                 self._said.append((said, Source(source=SourceKind.PERSON, where=action.id), refused))
-            if outcome.satisfies:
-                spec = work.world.tools.get(action.tool)
-                kind, foreign = SourceKind.PERSON if person else SourceKind.RESULT, spec.foreign if spec else ()
+            if action.satisfies:
+                kind, foreign = SourceKind.PERSON if person else SourceKind.RESULT, work.world.spec(action.tool).foreign
                 found = document(kind, f"{action.id} data", data, action.arguments, foreign)
                 (self._named if person else self._results).append(found)
         if context := work.task.context:

@@ -12,15 +12,15 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from haltpoint.chain.checks.contract import Tools
+from haltpoint.chain.checks.contract import Tools, plan_faults
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.chain.checks.places import Leaf, is_named, is_target
-from haltpoint.chain.checks.plan_check import plan_faults
-from haltpoint.chain.checks.provenance import SAID, told
-from haltpoint.chain.model.graph import Graph
+from haltpoint.chain.checks.sources import SAID, told
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import (
     ANY,
     LEFT_OUT,
+    Graph,
     Path,
     Place,
     Reference,
@@ -33,7 +33,6 @@ from haltpoint.chain.model.references import (
     replaced,
     values_at,
 )
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 

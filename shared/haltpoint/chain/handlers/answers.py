@@ -8,10 +8,9 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.chain.checks.goal import goal_of, take_up
 from haltpoint.chain.checks.intent import note_approval
-from haltpoint.chain.checks.provenance import SAID
 from haltpoint.chain.checks.reasons import granted
-from haltpoint.chain.model.next import Cancelled, Next, StepEnd
-from haltpoint.chain.model.outputs import Record
+from haltpoint.chain.checks.sources import SAID
+from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.schemas import argument_faults, result_faults
 from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
@@ -47,7 +46,6 @@ UNDER_WAY: Final = 60_000
 _NONE: Final = Action("", -1, 0, "", "{}")
 """What a question is about that is about no call."""
 
-_UNASKED: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _NO_QUESTION: Final = Confirmation(action="", target=Target(), message="")
 
 
@@ -78,7 +76,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
             selected = {name: one for name, one in in_full(picked).items() if name != "value"}
             shown = {"answer": picked.title, "selected": selected}
-            return _resolve_success(work, action, shown, by)
+            return succeed(work, _given(work, action, shown, by))
         case Choice.SELECT:
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
@@ -88,23 +86,22 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return think_plan(work, previous=before, answered=said.strip())
         case Choice.ANSWER:
             given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
-            return _resolve_success(work, action, given, by)
+            return succeed(work, _given(work, action, given, by))
         case Choice.NONE:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"
             fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
-            return _resolve_error(work, action, fault, said)
+            return fail_action(work, resolve_error(work, action, fault, said), fault)
         case Choice.REJECT:
             text = f"A person was asked and did not allow it: {said or 'no'}"
             fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
-            return _resolve_error(work, action, fault, said)
+            return fail_action(work, resolve_error(work, action, fault, said), fault)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
-            in_doubt = None if action.outcome is None else action.outcome.error
             words = f"a person says that {action.tool} did not happen"
             unknown = ErrorInfo(ErrorType.UNKNOWN, words, recoverable=True)
-            fault = structs.replace((in_doubt and in_doubt.cause) or unknown, no_effect=True)
-            return _resolve_error(work, action, fault, by=by)
+            fault = structs.replace((action.error and action.error.cause) or unknown, no_effect=True)
+            return fail_action(work, resolve_error(work, action, fault, by=by), fault)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)
         case Choice.APPROVE:
@@ -123,16 +120,15 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     """Send the call again with the yes to it, as the person edited it (G1, G2). A record in Redis proves the yes to the
     worker.
     """
-    outcome, spec, edited = action.outcome or _UNASKED, work.world.tools.get(action.tool), answer.arguments
-    asked = outcome.confirmation or _NO_QUESTION
-    would_run, approval = (
-        asked.arguments or action.arguments,
-        Approval(digest=asked.digest, by=by, preview=asked.preview),
-    )
+    edited = answer.arguments
+    asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
+    would_run = asked.arguments or action.arguments
+    approval = Approval(digest=asked.digest, by=by, preview=asked.preview)
     if edited is not None and edited != read_json(would_run):
-        if spec is not None and (faults := argument_faults(spec, edited)):
+        if faults := argument_faults(work.world.spec(action.tool), edited):
             text = f"{action.tool}: the edited arguments do not fit: {'; '.join(faults)}"
-            return _resolve_error(work, action, ErrorInfo(ErrorType.VALIDATION, text, recoverable=False))
+            fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=False)
+            return fail_action(work, resolve_error(work, action, fault), fault)
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
         approval = structs.replace(approval, digest=digest, proposed=action.arguments)
         would_run = write_json(edited)
@@ -149,45 +145,30 @@ def _select(work: Work, action: Action, option: Option, by: str) -> Next | None:
     A value that is no object, or not what the tool promised as its result, is the tool's fault (B1).
     """
     value: Any = {} if option.value is None else option.value
-    spec = work.world.tools.get(action.tool)
-    faults = () if option.value is None or spec is None else result_faults(spec, value)
-    if faults or not isinstance(value, dict):
+    if option.value is not None and (faults := result_faults(work.world.spec(action.tool), value)):
         text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
-        return _resolve_error(work, action, ErrorInfo(ErrorType.SERVER, text, recoverable=False))
-    return _resolve_success(work, action, {**value, "selected": in_full(option)}, by)
+        fault = ErrorInfo(ErrorType.SERVER, text, recoverable=False)
+        return fail_action(work, resolve_error(work, action, fault), fault)
+    return succeed(work, _given(work, action, {**value, "selected": in_full(option)}, by))
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
     """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
-    spec = work.world.tools.get(action.tool)
-    faults = () if spec is None or value is None else result_faults(spec, value)
-    warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",) if faults else ()
+    warnings: tuple[str, ...] = ()
     if value is None:
         warnings = ("a person says that it happened; its result is not known",)
-    return _resolve_success(work, action, value or {}, by, warnings)
+    elif faults := result_faults(work.world.spec(action.tool), value):
+        warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",)
+    return succeed(work, _given(work, action, value or {}, by, warnings))
 
 
-def _resolve_success(
-    work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()
-) -> Next | None:
-    ran = None if action.outcome is None else action.outcome.metadata.arguments
-    return succeed(work, _given(work, action, ran or action.arguments, value, by, warnings))
-
-
-def _given(
-    work: Work, action: Action, ran: str, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()
-) -> Action:
+def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()) -> Action:
     """The action with the successful receipt that a person gave."""
     data = write_json(value)
-    metadata = Metadata(
-        tool=action.tool, by=by, deed=deed_of(work.world.tools.get(action.tool), action.tool, ran, data)
-    )
+    deed = deed_of(work.world.spec(action.tool), action.ran, data)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
-
-
-def _resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Next | None:
-    return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 
 def cancel(_: Work, message: TaskCancelled) -> Next | None:
@@ -198,12 +179,9 @@ def cancel(_: Work, message: TaskCancelled) -> Next | None:
 def check_due(work: Work, message: TimerDue) -> Next | None:
     """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
     work.woken = True
-    overdue = {one.number for one in work.requests if work.now >= one.deadline + UNDER_WAY}
-    work.expired = {
-        one.number
-        for one in work.requests
-        if one.number in overdue or request_id(work.id, one.number) in message.data.expired
-    }
+    for one in work.requests:
+        if work.now >= one.deadline + UNDER_WAY or request_id(work.id, one.number) in message.data.expired:
+            work.expired = (*work.expired, one.number)
     return too_late(work)
 
 
@@ -212,26 +190,22 @@ def check_due(work: Work, message: TimerDue) -> Next | None:
 
 def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next:
     """Another model, or other words; the row of violations is over. What was recorded before counts on."""
-    index = None if request.step < 0 else request.step
-    if data.answer.decision is Choice.RETRY:
-        work.other_model = True
-    else:
-        _rephrase(work, index, data.answer.text.strip())
-    reset_strikes(work, index)
-    return think_plan(work) if index is None else think_step(work, index, again=True)
-
-
-def _rephrase(work: Work, index: int | None, words: str) -> None:
-    """New words for the step; for the whole task where it has no plan of several steps yet."""
-    if index is None or work.origin is PlanOrigin.REACT:
+    index, words = None if request.step < 0 else request.step, data.answer.text.strip()
+    rephrased = data.answer.decision is Choice.REPHRASE
+    work.other_model = work.other_model or not rephrased
+    if rephrased and (index is None or work.origin is PlanOrigin.REACT):  # for the whole task
         work.goal = words
         work.intent = None  # other words are read anew, tool by tool
         take_up(work, None)
-    if index is not None:
+    reset_strikes(work, index)
+    if index is None:
+        return think_plan(work)
+    if rephrased:
         steps = list(work.steps)
         steps[index] = structs.replace(steps[index], description=words)
         work.plan = Plan(steps=tuple(steps))
         work.steps = work.plan.steps
+    return think_step(work, index, again=True)
 
 
 def _by_hand(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
@@ -243,11 +217,8 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next
         _record(work, index, human_tool.NAME, value, data.by)
         work.words = answer.text or write_json(answer.value)
         return StepEnd(index)
-    spec = work.world.tools.get(request.tool)
-    faults: tuple[str, ...] = ("it has no value",)
-    if answer.value is not None:
-        faults = () if spec is None else result_faults(spec, answer.value)
-    if faults:
+    spec, missing = work.world.spec(request.tool), ("it has no value",)
+    if faults := missing if answer.value is None else result_faults(spec, answer.value):
         return escalate(work, index, f"the result given by hand does not fit {request.tool}: {'; '.join(faults)}")
     return succeed(work, _record(work, index, request.tool, answer.value or {}, data.by))
 
@@ -258,7 +229,7 @@ def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -
     action = work.next_action(index, tool, "{}")
     run = work.edit(index)
     run.actions, run.turn, run.attempt, run.in_turn = action.number, run.turn + 1, 0, 1
-    action = _given(work, action, "{}", value, by)
+    action = _given(work, action, value, by)
     work.outputs.insert(-1, Record(action))
     work.keep(action)
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, by=by)

@@ -1,34 +1,40 @@
-"""A worker's or a child's report of an action (B2, B3, C11, E5): continue, stop and ask, or end the step."""
+"""A worker's or a child's report of an action (CONTRACT B2, B3, C11, E5): continue, stop and ask, rest and run again
+(E2), or end the step. Or its loss.
 
-from typing import Any
+A message that could not be processed ends the chain that waits for it, instead of letting it wait in vain (R1, R9). It
+is judged by its id alone, since nothing else of it may be readable: ids are natural, so the chain knows those that it
+waits for.
+"""
+
+from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 
-from haltpoint.chain.checks.provenance import provenance_fault
+from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.repeats import note_effect, note_inside
-from haltpoint.chain.checks.sources import users_words
-from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.next import Next, step_failed
-from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.outputs import Code, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
-from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, PlanOrigin, Rest
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
-from haltpoint.chain.turns.children import child_for
+from haltpoint.chain.turns.dispatching import child_for
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.held import drop_held
-from haltpoint.chain.turns.receipts import fail_action, record, resolve, succeed, succeed_beside
-from haltpoint.chain.turns.resting import rest_for
+from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed, succeed_beside
 from haltpoint.chain.turns.strikes import strike
-from haltpoint.contracts.base import child_report_id
-from haltpoint.contracts.events import ToolCompleted
+from haltpoint.contracts.base import child_report_id, request_id
+from haltpoint.contracts.events import MessageLost, ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
+
+_MOST_ASKED: Final = 6
+"""How often an action rests because of a doubt, each second time to run again, until a person is asked."""
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
@@ -63,7 +69,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     action = msgspec.structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
         note_effect(work, action)
-        record(work, action, succeeded=False)
+        record(work, action)
         return succeed_beside(work, action) if outcome.satisfies and not work.run[action.step].status.done else None
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
@@ -87,18 +93,16 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     faults = argument_faults(spec, arguments)
     strict = work.mode(action.step) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        call = ProposedCall(tool=action.tool, arguments=arguments)
-        made_up = provenance_fault(call, spec, work.task.context, work.actions, users_words(work))
+        made_up = CheckedCall(work, action.step, spec, arguments).made_up
         faults = faults if made_up is None else (*faults, made_up.message)
-    refused: StartChild | tuple[Code, str] = (Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
+    refused: StartChild | Failure = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
     if not faults:
         refused = child_for(work, action, spec, plan, arguments, admitted=True)
     if isinstance(refused, StartChild):
         return refused
-    fault = ErrorInfo(ErrorType.VALIDATION, refused[1], recoverable=False)
-    failed = resolve(work, action, Outcome(success=False, next_action=NextAction.ERROR, error=fault), "{}")
-    record(work, failed, succeeded=False)
-    return step_failed(action.step, *refused)
+    fault = ErrorInfo(ErrorType.VALIDATION, refused.error.message, recoverable=False)
+    record(work, resolve_error(work, action, fault))
+    return StepEnd(action.step, refused)
 
 
 def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
@@ -106,17 +110,18 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
 
     `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
     """
-    index, arguments, spec = action.step, read_json(ran), work.world.tools.get(action.tool)
-    if work.origin is PlanOrigin.LITERAL or work.mode(index) is not Mode.ADVISORY:
+    arguments = read_json(ran)
+    if (
+        work.origin is PlanOrigin.LITERAL
+        or work.mode(action.step) is not Mode.ADVISORY
+        or not isinstance(arguments, dict)
+    ):
         return
-    if spec is None or not isinstance(arguments, dict):
-        return
-    known = work.task.context, work.actions, users_words(work)
-    proposed = ProposedCall(tool=action.tool, arguments=read_json(action.arguments))
-    fault = provenance_fault(ProposedCall(tool=action.tool, arguments=arguments), spec, *known)
-    if fault is not None and fault != provenance_fault(proposed, spec, *known):
+    proposed = CheckedCall.of(work, action)
+    fault = CheckedCall(work, action.step, proposed.spec, arguments).made_up
+    if fault is not None and fault != proposed.made_up:
         told = msgspec.structs.replace(fault, message=f"Hooks changed the call. {fault.message}")
-        strike(work, index, told)
+        strike(work, action.step, told)
 
 
 def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text: str) -> Next:
@@ -144,3 +149,86 @@ def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text:
         reasons=() if asked is None else asked.reasons,
         sources=outcome.metadata.sources,
     )
+
+
+def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
+    """Handle a lost message: fail the chain if it waits for it."""
+    data = message.data
+    words = f"the message {data.message_id} could not be processed: {data.reason}"
+    action = work.actions.get(data.message_id.partition("/")[0])
+    if not _waits_for(work, data.message_id):
+        return None
+    if action is None or not work.run[action.step].status.done:
+        return failed(Code.MESSAGE_LOST, words)
+    fault = ErrorInfo(ErrorType.UNKNOWN, words, recoverable=False)  # it ran beside what ended its step
+    record(work, resolve_error(work, action, fault))
+    return None
+
+
+def _waits_for(work: Work, message_id: str) -> bool:
+    """Whether the chain cannot continue without this message: its own (start, timer, cancellation), a question that it
+    put or the reply to it.
+    """
+    if message_id.startswith(f"{work.id}/"):
+        return True
+    if work.status is ChainStatus.ACCEPTED:
+        return message_id == work.id
+    asked, _, which = message_id.partition("/")
+    # where a step is not in progress, a person decides in the model's place (D3)
+    if asked in {work.thought, *(name for index in work.active if work.awaits(index, name := work.awaited(index)))}:
+        return which in ("", "reply")
+    if (action := work.actions.get(asked)) is not None and action.status is ActionStatus.DISPATCHED:
+        if action.child:
+            return message_id == child_report_id(asked)
+        rest = work.resting.get(asked)
+        return which in (f"{action.attempt}", f"{action.attempt}/done") and (rest is None or not rest.until)
+    return which == "answer" and asked in {request_id(work.id, request.number) for request in work.requests}
+
+
+def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: ErrorInfo) -> Rest | None:
+    """The rest of an action; None: its error counts, or a person is asked about the doubt."""
+    spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
+    failures, limited = (0, 0) if before is None else (before.attempts, before.limited)
+    attempts, asks = failures + 1, False
+    if spec is None:
+        return None
+    if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
+        moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
+        return Rest(min(moment, work.deadline), outcome, body, failures, limited=limited + 1)
+    if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
+        until = work.now + 1 if fault.no_effect else None
+    elif asks := fault.error_type is ErrorType.IN_DOUBT and spec.reconciles:
+        # at once after its code has raised; after its worker died, when no run can act any more; never after a call
+        # that took too long, which may still run
+        until = work.now + (1 if fault.cause is not None else round((spec.timeout + work.world.policy.lease) * 1000))
+        lasts = fault.cause is not None and fault.cause.error_type is ErrorType.TIMEOUT
+        if lasts or attempts >= _MOST_ASKED or (fault.cause is None and until >= work.deadline):
+            until = None
+    else:
+        until = _may_run_again(work, action, spec, outcome, fault, attempts)
+    return None if until is None else Rest(until, outcome, body, attempts, reconcile=asks, limited=limited)
+
+
+def _may_run_again(
+    work: Work, action: Action, spec: ToolSpec, outcome: Outcome, fault: ErrorInfo, attempts: int
+) -> int | None:
+    """When a call runs again whose error allows it and whose tool has another attempt (E2), in ms; never past the
+    deadline.
+
+    A wait that doubles, out of which a hash of action and attempt picks a part: calls that fail together do not come
+    back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
+    idempotent tool's code raised is tried once more.
+    """
+    retry = spec.retry
+    if retry is None or not outcome.metadata.again or fault.error_type not in retry.on:
+        return None
+    if attempts >= (min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts):
+        return None
+    if fault.retry_after is None:
+        least, room = 0.0, min(float(retry.most), float(retry.first) * 2 ** (attempts - 1))
+    else:
+        least, room = fault.retry_after, fault.retry_after / 2
+    if least * 1000 >= work.deadline - work.now:
+        return None
+    wait = int(least * 1000) + crc32(f"{action.id}/{action.attempt}".encode()) % (int(room * 1000) + 1)
+    return min(work.now + max(1, wait), work.deadline - 1)

@@ -1,30 +1,40 @@
-"""What the planner brings besides proposals: plans, answers, and a thought that failed (C1)."""
+"""How a chain begins (C1, C12), and what the planner brings besides proposals: plans, answers, thoughts that failed."""
 
 from typing import Final
 
 import msgspec
 
-from haltpoint.chain.checks.citations import false_marks
-from haltpoint.chain.checks.goal import ask_again, note_look, take_up
+from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
+from haltpoint.chain.checks.deeds import false_marks
+from haltpoint.chain.checks.goal import ask_again, goal_of, note_look, take_up
 from haltpoint.chain.checks.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
-from haltpoint.chain.checks.plan_check import PlanFault, plan_faults
-from haltpoint.chain.handlers.beginning import adopt, begin_open
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
-from haltpoint.chain.model.next import Completed, Next, failed, step_failed
-from haltpoint.chain.model.schemas import SHOWN
-from haltpoint.chain.model.state import PlanOrigin
+from haltpoint.chain.model.outputs import Code, Completed, Next, failed, step_failed
+from haltpoint.chain.model.references import Graph
+from haltpoint.chain.model.schemas import SHOWN, compiled
+from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.delivering import deliver, take_findings
-from haltpoint.chain.turns.exits import ask_while_planning
+from haltpoint.chain.turns.asking import ask_while_planning
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
-from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_intent, think_plan
-from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.chain.turns.thinking import (
+    deliver,
+    overspent,
+    stand_in,
+    take_findings,
+    think_answer,
+    think_intent,
+    think_plan,
+)
+from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.intent import Intent
-from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Mode, Style
 from haltpoint.contracts.work.thoughts import Correction, Violation
+
+REACT_STEP = "react"
+"""The id of the one open-ended step of a task in the style react."""
 
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""
@@ -34,6 +44,49 @@ MOST_NAMED: Final = 300
 
 _NO_INTENT: Final = "The reply holds no intent. Answer with the one JSON object that was asked for."
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
+
+
+def begin(work: Work, _: TaskSubmitted) -> Next | None:
+    """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
+    task = work.task
+    drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
+    work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
+    work.status = ChainStatus.PLANNING
+    if task.plan is not None:
+        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
+        if faults:
+            return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
+        adopt(work, task.plan, PlanOrigin.LITERAL)
+        return None
+    if task.style is Style.PLAN:
+        return think_plan(work)
+    if task.mode is not Mode.OFF and task.intent is None:
+        return think_intent(work)
+    take_up(work, None)
+    begin_open(work)
+    return None
+
+
+def begin_open(work: Work) -> None:
+    """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
+    work.thought = None
+    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.task))
+    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
+    adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
+
+
+def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
+    """Take a checked plan for the chain's own, with the digests of its tools, and start its first step."""
+    tools = work.world.tools
+    named = set[str]()
+    for step in plan.steps:
+        named.update(step.promised_tools, step.allowed_tools or (), [call.tool for call in step.actions])
+    work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
+    work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
+    work.status = ChainStatus.EXECUTING
+    work.run = [StepRun(StepStatus.PENDING if waits else StepStatus.READY) for waits in work.graph.dependencies]
+    work.changed.update(range(len(work.run)))
+    work.ready = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
 
 
 def take_plan(work: Work, message: PlanDrafted) -> Next | None:
@@ -49,13 +102,16 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     misquoted = take_up(work, data.intent)
     faults, missing = _faults(work, data.plan, data.fault)
     corrections = (*faults, *(() if mode is Mode.OFF else missing))
+    amiss = (*misquoted, *left_out(work, data.plan)) if data.plan and (data.intent or work.task.intent) else ()
     if corrections:
-        violate(work, None, data.thought_id, corrections, "", place="plan")
-    elif mode is not Mode.OFF and (better := ask_again(work, _amiss(work, data, misquoted))):
+        violate(work, None, data.thought_id, corrections, "")
+    elif mode is not Mode.OFF and (better := ask_again(work, amiss)):  # once, without a strike (C12)
         return think_plan(work, better, data.thought_id)
     if data.plan is not None and not faults and not (missing and mode is Mode.STRICT):
         work.thought = None
-        adopt(work, _without_calls(data.plan), PlanOrigin.DRAFTED)
+        # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
+        steps = (msgspec.structs.replace(step, actions=()) if step.actions else step for step in data.plan.steps)
+        adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
         return None
     if not strikes_exhausted(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
         return think_plan(work, corrections, data.thought_id)
@@ -81,17 +137,6 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     return tuple(Correction(violation=Violation.BAD_PLAN, message=text) for text in found), missing
 
 
-def _amiss(work: Work, data: PlanDrafted.Data, misquoted: tuple[str, ...]) -> tuple[str, ...]:
-    """What a plan with an intent is sent back for once, without a strike (C12)."""
-    read = data.intent is not None or work.task.intent is not None
-    return (*misquoted, *left_out(work, data.plan)) if data.plan is not None and read else ()
-
-
-def _without_calls(plan: Plan) -> Plan:
-    """A drafted plan promises tools; its calls are proposed turn by turn, where each is checked (C6)."""
-    return Plan(steps=tuple(msgspec.structs.replace(step, actions=()) if step.actions else step for step in plan.steps))
-
-
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
@@ -109,7 +154,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     no_words = _no_words(data)
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
-        violate(work, None, data.thought_id, corrections, data.text, place="answer")
+        violate(work, None, data.thought_id, corrections, data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
     words = "" if data.faults else data.text

@@ -1,19 +1,51 @@
 """One table of the spellings that mean the same value (CONTRACT C13), and how a value is found in words.
 
 Values are compared exactly, in the form that their row of the table gives them. Nothing here guesses.
+Rules over words and names are asked of `plain` text, so that a zero-width space, a Cyrillic letter or a curly
+apostrophe changes nothing.
 """
 
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from posixpath import normpath
+from posixpath import dirname, normpath
 from typing import Any, Final
+
+_LOOK_ALIKE: Final = str.maketrans(
+    "аеорсухіјѕԁһқԛԝАВЕКМНОРСТУХІЈЅαορυιΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡℓ‘’‚‛ʼ´“”„‟«»‐‑‒−",
+    "aeopcyxijsdhkqwABEKMHOPCTYXIJSaopuiABEZHIKMNOPTYXiagl" + "'" * 6 + '"' * 6 + "-" * 4,
+)
+_SPACES: Final = re.compile(r"[^\S\n]+")
+UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN: Final = re.compile(r"[^\w*?\[\]!]+|_+")
+
+
+def plain(text: str) -> str:
+    """The text with one spelling for what looks the same. Lines stay lines."""
+    if not text.isascii():
+        text = UNSEEN.sub("", unicodedata.normalize("NFKC", UNSEEN.sub("", text)).translate(_LOOK_ALIKE))
+    return _SPACES.sub(" ", text)
+
+
+def words_of(name: str) -> str:
+    """A tool's name as words: `WritePlanTool_begin` and `write-plan.tool/begin` are `write_plan_tool_begin`.
+
+    Globs keep their stars.
+    """
+    return _BETWEEN.sub("_", _HUMP.sub("_", plain(name))).lower()
+
 
 _SIGNS: Final = b" \t\r\n-./()+#@\\\"'"
 _BEFORE: Final = frozenset("@/.-+%&~\\_")
 _BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~.:?]+\w")
 _LEFT, _RIGHT = r"(?<![\w@/.\-+%&~\\])", rf"(?!{_BEHIND.pattern})"
+_HEAD: Final = re.compile("^[^/]+//[^/?#]*")
 _LONG: Final = 200
 """Characters of a value that may be written in other ways; a longer one is compared as it is."""
 
@@ -22,17 +54,9 @@ def _apart(text: str) -> str:
     return r"[ \-./()]{0,2}".join(text)
 
 
-def _url(text: str) -> str:
-    return re.sub("^[^/]+//[^/?#]*", lambda head: head[0].lower(), text).removesuffix("/")
-
-
 def _number(text: str) -> str:
     digits = re.sub(r"\D", "", text)
     return f"+{digits.lstrip('0')}" if text.startswith(("+", "00")) else digits
-
-
-def _number_spelled(form: str) -> str:
-    return (r"(?:\+|00) ?" if form[0] == "+" else "") + _apart(form.lstrip("+"))
 
 
 def _day(text: str) -> str:
@@ -54,9 +78,17 @@ TABLE: Final[tuple[_Row, ...]] = (
         lambda t: t.lower().removeprefix("mailto:"),
         None,
     ),
-    (re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE), _url, None),
+    (
+        re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE),
+        lambda t: _HEAD.sub(lambda head: head[0].lower(), t).removesuffix("/"),
+        None,
+    ),
     (re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}"), lambda t: re.sub("[ -]", "", t).upper(), _apart),
-    (re.compile(r"(?!\d+\.\d{1,2}$)(?:\+|00)?[ (]*\d(?:[ \-./()]{0,2}\d){6,}"), _number, _number_spelled),
+    (
+        re.compile(r"(?!\d+\.\d{1,2}$)(?:\+|00)?[ (]*\d(?:[ \-./()]{0,2}\d){6,}"),
+        _number,
+        lambda t: (r"(?:\+|00) ?" if t[0] == "+" else "") + _apart(t.lstrip("+")),
+    ),
     (re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/?", re.IGNORECASE), lambda t: t.lower().removesuffix("/"), None),
     (re.compile(r"[^\s\\]*/[^\n\\]*"), lambda t: normpath(re.sub("^/+", "/", t)), None),
     (re.compile(r"[#@]\S+"), lambda t: t[1:], None),
@@ -125,3 +157,15 @@ def canonical(value: Any) -> str:
 def folded(text: str) -> bytes:
     """A text without case, space and signs, in which the needle of a value is searched."""
     return text.lower().encode(errors="replace").translate(None, _SIGNS)
+
+
+def folders_of(path: str) -> Iterator[str]:
+    """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory and
+    the root only when it is directly in them. Of one that leaves the working directory there are none.
+    """
+    folder = dirname(normpath(re.sub("^/+", "/", path.replace("\\", "/"))))
+    if folder.startswith("..") or normpath(path) == "..":
+        return
+    yield folder or "."
+    while (folder := dirname(folder)) not in ("", "/"):
+        yield folder

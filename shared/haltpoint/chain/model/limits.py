@@ -2,18 +2,56 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import field
 from datetime import UTC
 from fnmatch import fnmatchcase
 
 import msgspec
 
-from haltpoint.chain.model.plain_text import plain
-from haltpoint.chain.model.state import Chain, PlanOrigin
-from haltpoint.chain.model.world import Policy
-from haltpoint.contracts.policy import Treatment, Treatments
+from haltpoint.chain.model.canonical import plain
+from haltpoint.contracts.base import value
+from haltpoint.contracts.policy import Messages, Pattern, Targets, Treatment, Treatments
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Task
+
+
+@value
+class Policy:
+    """The numbers and words that rule every chain. Times in seconds. Calls of the tools that the globs `sourced` name
+    have the sources of their values in every mode (G4).
+    """
+
+    max_turns: int = 10
+    actions_per_turn: int = 1
+    parallel: int = 1
+    strikes: int = 3
+    max_steps: int = 50
+    max_actions: int = 100
+    max_chain_turns: int = 100
+    lease: float = 10.0
+    request_timeout: float = 24 * 3600.0
+    chain_timeout: float = 7 * 24 * 3600.0
+    patterns: tuple[Pattern, ...] = ()
+    messages: Messages = field(default_factory=Messages)
+    language: str = "en"
+    claims_check: str = "hint"
+    repeated_effects: Treatments = Treatment.ASK
+    unasked_effects: Treatments = Treatment.ASK
+    targets: Targets = field(default_factory=Targets)
+    sourced: tuple[str, ...] = ()
+
+
+@value
+class World:
+    """What lies outside the chain and yet is needed to decide about it, as values."""
+
+    tools: dict[str, ToolSpec] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+
+    def spec(self, tool: str) -> ToolSpec:
+        """What is declared of a tool; of one that no worker declares any more nothing, so it may have effects."""
+        return self.tools.get(tool) or ToolSpec(name=tool)
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
@@ -25,12 +63,6 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
         moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
         limits.append(int(moment.timestamp() * 1000))
     return min(limits)
-
-
-def seconds_that_bind(chain: Chain) -> float | None:
-    """The seconds of the budget, when they end the chain's time; None when a deadline does that comes earlier."""
-    seconds = chain.task.budget.seconds
-    return seconds if seconds is not None and chain.deadline >= chain.created_at + int(seconds * 1000) else None
 
 
 def mode(task: Task, step: Step | None) -> Mode:
@@ -51,11 +83,6 @@ def language(task: Task, policy: Policy) -> str:
     return task.language or policy.language
 
 
-def strikes(task: Task, policy: Policy) -> int:
-    """How many violations in a row bring a case before a person (D3)."""
-    return task.strikes or policy.strikes
-
-
 def max_turns(task: Task, step: Step, policy: Policy) -> int:
     """How many proposals a step may ask for."""
     most = task.max_turns or policy.max_turns
@@ -67,25 +94,10 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
-def parallel(task: Task, step: Step, origin: PlanOrigin | None, policy: Policy) -> tuple[int, int]:
-    """How many calls and thoughts of a chain may be under way when this step begins one, and how many of its own (C8).
-    A literal step may say more than its task, which has the same author.
-    """
-    most = task.parallel or policy.parallel
-    own = step.parallel or most
-    return (max(own, most) if origin is PlanOrigin.LITERAL else most), own
-
-
-def turns_left(chain: Chain, policy: Policy, turns: int) -> bool:
-    """Whether one more proposal may be asked for after so many."""
-    limit = chain.task.budget.turns
+def turns_left(task: Task, policy: Policy, turns: int) -> bool:
+    """Whether one more proposal may be asked for after so many of the chain."""
+    limit = task.budget.turns
     return turns < (policy.max_chain_turns if limit is None else min(limit, policy.max_chain_turns))
-
-
-def tokens_left(chain: Chain, tokens: int) -> bool:
-    """Whether the model may be asked again after so many tokens."""
-    limit = chain.task.budget.tokens
-    return limit is None or tokens < limit
 
 
 def treatment(rules: Treatments, tool: str) -> Treatment:

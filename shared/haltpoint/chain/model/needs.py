@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from haltpoint.chain.model.graph import Graph
-from haltpoint.chain.model.state import Chain, PlanOrigin, StepRun, StepStatus, is_active
+from haltpoint.chain.model.references import Graph
+from haltpoint.chain.model.state import Chain, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
 INTENT = "intent"
@@ -63,14 +63,7 @@ def reads_goal(chain: Chain) -> bool:
 
 def with_places(chain: Chain) -> Chain:
     """The same chain with the indexes of its steps that are active and ready, as they follow from its runs."""
-    active = tuple(index for index, run in enumerate(chain.runs) if is_active(run))
+    begun = (StepStatus.IN_PROGRESS, StepStatus.WAITING)
+    active = tuple(index for index, run in enumerate(chain.runs) if run.status in begun or run.pending)
     ready = tuple(index for index, run in enumerate(chain.runs) if run.status is StepStatus.READY)
     return replace(chain, active=active, ready=ready)
-
-
-def forget(chain: Chain) -> Chain:
-    """The same chain with no more than is needed: as a fresh load would give it."""
-    actions = {name: chain.actions[name] for name in needed_actions(chain) if name in chain.actions}
-    thoughts = needed_thoughts(chain)
-    proposals = {index: kept for index, kept in chain.proposals.items() if index in thoughts}
-    return with_places(replace(chain, actions=actions, proposals=proposals))

@@ -1,15 +1,16 @@
-"""What a decision asks the shell to do: a closed set of orders, and the `Decision` that carries them."""
+"""What a decision asks the shell to do, a closed set of orders; and what handlers and steps want, which leads there."""
 
 from dataclasses import field
+from enum import StrEnum
 
 from msgspec import Struct
 
-from haltpoint.chain.model.state import Action, Chain, OpenRequest
+from haltpoint.chain.model.state import Action, Chain, ChainError, Failure, OpenRequest
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
@@ -146,3 +147,71 @@ class Decision(Struct, frozen=True, gc=False):
     outputs: tuple[Output, ...] = ()
     facts: tuple[Fact, ...] = ()
     touched: tuple[int, ...] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them
+
+
+class Code(StrEnum):
+    """One code per way in which a chain, or a step of it, fails by decision of the core.
+
+    `meaning` is what it says in general; a `ChainError` says what happened in particular.
+    """
+
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str) -> "Code":
+        """A code is text, and knows its meaning."""
+        made = str.__new__(cls, code)
+        made._value_ = code
+        made.meaning = meaning
+        return made
+
+    PLAN_REFUSED = "HP-201", "The plan has problems; none of it ran."
+    PLAN_NOT_FOUND = "HP-202", "The model did not produce a valid plan."
+    TURNS_USED_UP = "HP-203", "The model used up the turns of a step before the step was complete."
+    TOOL_FAILED = "HP-204", "A tool failed, and the step that needed it failed with it."
+    GIVEN_UP = "HP-205", "The model gave up a step after an error of a tool."
+    NOT_RESOLVED = "HP-206", "The arguments of a literal call cannot be built from the earlier results."
+    TOOL_GONE = "HP-207", "No worker declares the tool any more."
+    OVER_BUDGET = "HP-208", "The chain has used up its budget."
+    TOO_LATE = "HP-209", "The chain's deadline has passed."
+    NO_ANSWER = "HP-210", "The chain's question got no answer in time."
+    MESSAGE_LOST = "HP-211", "A message that the chain waited for could not be processed; it is in the dead letters."
+    TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
+    UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows why."
+
+
+class StepEnd(Struct, frozen=True, gc=False):
+    """A step is over: completed, or failed."""
+
+    index: int
+    failure: Failure | None = None
+
+
+@value
+class Completed:
+    """The chain has done what was asked."""
+
+    answer: str | None
+
+
+@value
+class Cancelled:
+    """A person or a parent stops the chain."""
+
+    by: str
+    reason: str
+
+
+Next = Ask | Think | Dispatch | StartChild | StepEnd | Completed | Failure | Cancelled
+"""What a handler, or a step, wants next: something that goes out, or an end. Only `scheduling` carries it out."""
+
+
+def step_failed(
+    index: int, code: Code | str, message: str, answer: str | None = None, fault: ErrorInfo | None = None
+) -> StepEnd:
+    """A step cannot keep its promise; `answer` is what the user reads beside the error, `fault` a tool's own (C11)."""
+    return StepEnd(index, Failure(ChainError(str(code), message), answer, fault))
+
+
+def failed(code: Code | str, message: str, step_id: str | None = None) -> Failure:
+    """The chain fails; `message` is for people."""
+    return Failure(ChainError(str(code), message, step_id))

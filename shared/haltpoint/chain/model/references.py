@@ -2,16 +2,21 @@
 
 A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object. A
 reference, `{"$from": "find.data.items[0].id"}`, begins with the id of a step and continues into the receipt of that
-step's last successful action; it has neither `[]` nor `{}`.
+step's last successful action; it has neither `[]` nor `{}`. A `Graph` is the shape of a plan: who waits for whom,
+and who refers to whose result.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import EllipsisType
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from msgspec import Struct, field
+
+from haltpoint.contracts.work.plans import Plan
 
 FROM: Final = "$from"
 LEFT_OUT: Final = object()
@@ -168,3 +173,40 @@ write_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 write_text: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 """A value as compact JSON text in its own letters."""
+
+
+class Graph(Struct, frozen=True, gc=False):
+    """Indexes of a plan's steps by id, and for each step the indexes of those that it waits for and that wait for it.
+
+    `sources` are the steps to whose results a step refers (`$from`), `readers` those that refer to its own. `promises`
+    are the tools of each promise of a step (C3).
+    """
+
+    index: dict[str, int] = field(default_factory=dict)
+    dependencies: tuple[tuple[int, ...], ...] = ()
+    dependants: tuple[tuple[int, ...], ...] = ()
+    sources: tuple[tuple[int, ...], ...] = ()
+    readers: tuple[tuple[int, ...], ...] = ()
+    promises: tuple[tuple[tuple[str, ...], ...], ...] = ()
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
+        index = {step.id: number for number, step in enumerate(plan.steps)}
+        dependencies: list[tuple[int, ...]] = []
+        sources: list[tuple[int, ...]] = []
+        for step in plan.steps:
+            dependencies.append(tuple([index[name] for name in step.dependencies]))
+            found = [ref for call in step.actions for _, ref in references(call.arguments) if ref is not None]
+            sources.append(tuple(sorted({index[ref.step] for ref in found if ref.step in index})) if found else ())
+        promises = tuple([step.promised for step in plan.steps])
+        return cls(index, tuple(dependencies), _turned(dependencies), tuple(sources), _turned(sources), promises)
+
+
+def _turned(edges: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """The same edges seen from the other end, in ascending order."""
+    turned: list[list[int]] = [[] for _ in edges]
+    for number, others in enumerate(edges):
+        for other in dict.fromkeys(others):
+            turned[other].append(number)
+    return tuple(map(tuple, turned))

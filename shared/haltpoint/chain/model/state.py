@@ -6,17 +6,17 @@ that a later decision may still need (`needs.py`).
 """
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field, structs
 
-from haltpoint.chain.model.graph import Graph
+from haltpoint.chain.model.references import Graph
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant
-from haltpoint.contracts.results import ErrorInfo, Option, Outcome
+from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -136,9 +136,32 @@ class Action(Struct, frozen=True, gc=False):
     data: str = ""
     child: str = ""
 
+    @property
+    def satisfies(self) -> bool:
+        """Whether it has a successful receipt (C3)."""
+        return self.outcome is not None and self.outcome.satisfies
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """The error in its receipt."""
+        return None if self.outcome is None else self.outcome.error
+
+    @property
+    def told(self) -> Metadata:
+        """What its receipt says of the run."""
+        return _UNTOLD if self.outcome is None else self.outcome.metadata
+
+    @property
+    def ran(self) -> str:
+        """The arguments with which it ran, hooks and people included, as JSON text."""
+        return self.told.arguments or self.arguments
+
     def asking(self) -> "Action":
         """The same action, waiting for a person."""
         return structs.replace(self, status=ActionStatus.ASKING)
+
+
+_UNTOLD: Final = Metadata()
 
 
 @value
@@ -186,7 +209,9 @@ class ChainError:
 
 @value
 class Failure:
-    """How a chain will fail when the actions that are under way have ended (C8); `fault` is a tool's own."""
+    """The chain cannot do what was asked: `answer` is what the user reads beside the error, `fault` a tool's own. When
+    a step is the reason, what is under way beside it ends first (C8).
+    """
 
     error: ChainError
     answer: str | None = None
@@ -251,11 +276,6 @@ class Chain(Struct, gc=False):
     approvals: dict[str, Approval] = field(default_factory=dict)
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
-
-
-def is_active(run: StepRun) -> bool:
-    """Whether a step has begun and has something to do, or to wait for."""
-    return run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING) or bool(run.pending)
 
 
 def next_due(chain: Chain) -> int:

@@ -7,14 +7,14 @@ from typing import Any, Final, Self
 from msgspec import field, structs
 
 from haltpoint.chain.model import limits
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
-from haltpoint.chain.model.world import World
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Proposal, Usage
+from haltpoint.contracts.work.thoughts import Usage
 
 _values: Final = attrgetter(*Chain.__struct_fields__)
 
@@ -69,10 +69,10 @@ class Work(Chain, kw_only=True, gc=False):
             count += len(run.pending) + (run.thinking and not run.here)
         return count
 
-    def awaited(self, index: int) -> str:
-        """The id of the thought that a step asks for, or waits for."""
+    def awaited(self, index: int, turns: int = 1) -> str:
+        """The id of the thought that a step asks for, or waits for; so many turns after the one that it acts on."""
         run = self.run[index]
-        return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
+        return thought_id(self.id, self.steps[index].id, run.turn + turns, run.attempt)
 
     def awaits(self, index: int, thought: str) -> bool:
         """Whether a step waits for this thought. Where a case is open, a person decides in its place (D3)."""
@@ -82,8 +82,7 @@ class Work(Chain, kw_only=True, gc=False):
 
     def acted_on(self, index: int) -> str:
         """The id of the thought whose proposal a step is acting on, or has acted on last."""
-        run = self.run[index]
-        return thought_id(self.id, self.steps[index].id, run.turn, run.attempt)
+        return self.awaited(index, 0)
 
     # ---- writing
 
@@ -172,10 +171,6 @@ class Work(Chain, kw_only=True, gc=False):
     def drop(self, action_id: str) -> None:
         """Let go of an action that no later decision needs."""
         self.actions = {name: one for name, one in self.actions.items() if name != action_id}
-
-    def note(self, index: int, proposal: Proposal) -> None:
-        """Keep the proposal that a step acts on."""
-        self.proposals = {**self.proposals, index: proposal}
 
     def clear(self, index: int) -> None:
         """Let go of a step's proposal, and of the verdicts on its calls."""

@@ -1,9 +1,14 @@
-"""How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that asked."""
+"""How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that asked. A question of
+the model in words is one to a person, as askHuman would put it (C11).
+"""
 
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import Any, Final
 
 from msgspec import structs
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
 from haltpoint.chain.model.state import WAITING, Action, ActionStatus, OpenRequest, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
@@ -12,10 +17,16 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Option
 
+MOST_QUESTIONS: Final = 3
+"""Questions in words that one step, or the planning of a chain, may ask."""
 
-def next_request(work: Work) -> str:
-    """The id that the chain's next question will have."""
-    return request_id(work.id, work.asked + 1)
+LONGEST_QUESTION: Final = 4000
+"""Characters of a question; of longer words the end is asked."""
+
+_ENDS: Final = re.compile(r"[.!?…](?=\s)|[。！？](?=.)|\n")
+"""Where one sentence ends and another begins."""
+
+_QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
 
 
 def question(
@@ -116,3 +127,29 @@ def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenReq
             if work.origin is PlanOrigin.LITERAL:
                 work.drop(action.id)
     return found
+
+
+def is_question(words: str) -> bool:
+    """Whether the last sentence of a text is a question."""
+    return _QUESTION.search(words) is not None
+
+
+def is_only_question(words: str) -> bool:
+    """Whether a text is one question and says nothing else."""
+    return is_question(words) and _ENDS.search(words.strip()) is None
+
+
+def new_question(words: str, asked: Sequence[str]) -> str | None:
+    """The end of words that ask a person; None: asked already, in whatever spacing and case, or too often."""
+    words = words.strip()[-LONGEST_QUESTION:]
+    known = [human_tool.asked_in({"question": one}) for one in asked]
+    new = words and len(known) < MOST_QUESTIONS and human_tool.asked_in({"question": words}) not in known
+    return words if new else None
+
+
+def ask_while_planning(work: Work, said: str) -> Ask | None:
+    """A question that the model asks in place of a plan, for a person."""
+    if (words := new_question(said, work.questions)) is None:
+        return None
+    work.questions, work.thought = (*work.questions, words), None
+    return question(work, RequestKind.INPUT, None, words)

@@ -1,4 +1,11 @@
-"""Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them."""
+"""Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them.
+
+A skill with steps is carried out by a chain of its own (CONTRACT A), with its own log, deadline, questions and one
+final state (R1). Its id says whose action it carries out (`base.child_id`), so parent and child keep nothing that could
+disagree. Both live in one partition, and what one says to the other is part of its own commit: the parent's dispatch
+begins the child, the child's end is the receipt of the parent's action, the parent's end cancels the child. A skill
+with hooks goes to a worker first, which gives the arguments back as they leave them: then its chain begins.
+"""
 
 from itertools import islice
 from math import inf
@@ -9,34 +16,44 @@ from msgspec import json, structs
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.checks.intent import barred_inside
-from haltpoint.chain.checks.provenance import origin_actions
+from haltpoint.chain.checks.intent import barred_inside, bounds_inside
 from haltpoint.chain.checks.repeats import denied_calls, done_calls
-from haltpoint.chain.checks.sources import written_over
-from haltpoint.chain.checks.templates import calls_inside
-from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.next import Next, failed, step_failed
-from haltpoint.chain.model.outputs import Dispatch, StartChild
-from haltpoint.chain.model.references import Reference, UnresolvedError, deeper_than, read_json, resolve, write_json
+from haltpoint.chain.checks.sources import origin_actions, written_over
+from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
+from haltpoint.chain.model.outputs import Code, Dispatch, Next, StartChild, StepEnd, failed, step_failed
+from haltpoint.chain.model.references import (
+    Reference,
+    UnresolvedError,
+    deeper_than,
+    read_json,
+    references,
+    resolve,
+    write_json,
+)
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.model.state import Action, ActionStatus, Failure, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
-from haltpoint.chain.turns.children import child_for
-from haltpoint.chain.turns.held import drop_held
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.chain.turns.gate import drop_held
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, child_id, levels_of
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Mode, Task
+
+MAX_GOAL: Final = 1000
+"""Characters of what a child's task says of itself: the skill and its description."""
+
+_PASSED_ON: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
 
 MOST_SOURCES: Final = 100
 """Sources that an order and its receipt keep."""
 
 
-def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
+def literal_call(work: Work, index: int) -> CheckedCall | Failure:
     """The next call of a literal plan's step, its references replaced by the results that they point at; or why it
     cannot be made.
 
@@ -46,7 +63,7 @@ def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
     call = work.steps[index].actions[work.run[index].taken]
     spec, arguments = work.world.tools.get(call.tool), call.arguments
     if spec is None:
-        return Code.TOOL_GONE, f"no worker declares {call.tool} any more"
+        return failed(Code.TOOL_GONE, f"no worker declares {call.tool} any more")
     faults: tuple[str, ...] = ()
     refers = bool(work.graph.sources[index])
     if refers:
@@ -57,7 +74,7 @@ def literal_call(work: Work, index: int) -> CheckedCall | tuple[Code, str]:
     if not faults and (refers or work.digests.get(call.tool) != compiled(spec).digest):
         faults = human_tool.call_faults(spec, arguments)
     if faults:
-        return Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}"
+        return failed(Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     return CheckedCall(work, index, spec, arguments)
 
 
@@ -110,9 +127,31 @@ def send(
         return ask_for_input(work, action, call.arguments)
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
-        return child if isinstance(child, StartChild) else step_failed(index, *child)
+        return child if isinstance(child, StartChild) else StepEnd(index, child)
     sources = {} if literal and not work.world.policy.sourced else call.sources
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
+
+
+def child_for(
+    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], **said: Any
+) -> StartChild | Failure:
+    """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
+    if levels_of(work.id) >= MOST_LEVELS:
+        return failed(Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep")
+    if references(arguments):
+        words = f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
+        return failed(Code.NOT_RESOLVED, words)
+    steps = fill(plan, arguments)
+    if len(json.encode(steps)) > MAX_BODY:
+        words = f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
+        return failed(Code.NOT_RESOLVED, words)
+    goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
+    passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
+    bound = bounds_inside(work, action.step, spec.name)
+    if bound.ask_before or bound.forbidden:
+        passed_on["intent"] = bound
+    started = structs.replace(action, child=child_id(action.id))
+    return StartChild(started, Task(goal=goal, plan=steps, **passed_on), work.deadline, **said)
 
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
@@ -125,7 +164,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
         return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
     again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
     approval = work.approvals.get(action.id)
-    sources = CheckedCall(work, action.step, spec, read_json(action.arguments)).sources
+    sources = CheckedCall.of(work, action).sources
     if approval is not None and approval.proposed is not None:
         sources = written_over(sources, approval.proposed, action.arguments, SourceKind.PERSON)
     rest = work.resting.get(action.id)

@@ -7,16 +7,15 @@ from msgspec import structs
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
-from haltpoint.chain.model.next import Cancelled, Completed, Failed, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import CancelChild, Cancelled, Code, Completed, Report, StepEnd, failed, step_failed
 from haltpoint.chain.model.state import ActionStatus, ChainStatus, Failure, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
-from haltpoint.chain.turns.children import cancel_children, report
-from haltpoint.chain.turns.held import drop_held
+from haltpoint.chain.turns.gate import drop_held
+from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.results import ErrorInfo, ErrorType
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.plans import Siblings
 
 WHO, WHY = 256, 2000
@@ -31,13 +30,14 @@ def failed_by_tool(index: int, code: Code, tool: str, fault: ErrorInfo) -> StepE
     return step_failed(index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
-def too_late(work: Work) -> Failed | None:
+def too_late(work: Work) -> Failure | None:
     """The end of a chain whose time is over; None when it has time left."""
     if work.now < work.deadline:
         return None
     held = (rest.outcome.metadata.limit for rest in work.resting.values() if rest.until)
     waited = next((f", while a call waited for {limit}" for limit in held if limit), "")
-    if (seconds := limits.seconds_that_bind(work)) is None:
+    seconds = work.task.budget.seconds
+    if seconds is None or work.deadline < work.created_at + int(seconds * 1000):  # another deadline comes earlier
         return failed(Code.TOO_LATE, f"the chain's deadline has passed{waited}")
     return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s{waited}")
 
@@ -65,7 +65,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     if failure is None or not step.fatal:
         _open_dependants(work, index)
     else:
-        fail(work, Failed(replace(failure, error=replace(failure.error, step_id=step.id))))
+        fail(work, replace(failure, error=replace(failure.error, step_id=step.id)))
 
 
 def _open_dependants(work: Work, index: int) -> None:
@@ -103,30 +103,31 @@ def is_acting(work: Work) -> bool:
 def complete(work: Work, end: Completed) -> None:
     """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
     work.unproven = tuple(one for one in work.unproven if one in (end.answer or ""))
-    undone = unfulfilled(work)
-    if (owed := falls_short(work, undone)) is not None:
-        failure = failed(Code.UNFULFILLED, owed).failure
-        fail(work, Failed(replace(failure, answer=end.answer)))
+    if (owed := falls_short(work)) is not None:
+        fail(work, replace(failed(Code.UNFULFILLED, owed), answer=end.answer))
         return
-    work.unfulfilled = undone
+    work.unfulfilled = unfulfilled(work)
     details = {"unproven": list(work.unproven)} if work.unproven else {}
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
     report(work)
 
 
-def fail(work: Work, end: Failed) -> None:
-    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else at once.
-
-    The first failure is the one that people read.
+def fail(work: Work, failure: Failure) -> None:
+    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else at once. Until
+    then questions are taken back. The first failure is the one that people read.
     """
-    step_id = end.failure.error.step_id
-    if step_id is not None and is_acting(work):
-        siblings = work.steps[work.graph.index[step_id]].siblings or work.task.siblings
-        if siblings is not Siblings.FAIL_FAST:
-            _fail_later(work, end.failure)
-            return
-    failure = work.failing or end.failure
+    step_id = failure.error.step_id
+    siblings = None if step_id is None else work.steps[work.graph.index[step_id]].siblings or work.task.siblings
+    if siblings is Siblings.COLLECT and is_acting(work):
+        if work.failing is None:
+            work.failing = failure
+            for request in withdraw(work, failure.error.message):
+                free(work, request)
+            if work.origin is PlanOrigin.LITERAL:
+                work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
+        return
+    failure = work.failing or failure
     error = failure.error
     _stop(work, "the chain failed", error.message)
     where = {} if error.step_id is None else {"step_id": error.step_id}
@@ -135,16 +136,6 @@ def fail(work: Work, end: Failed) -> None:
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer, work.unproven = error, failure.answer, unproven
     report(work, failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False))
-
-
-def _fail_later(work: Work, failure: Failure) -> None:
-    """Keep the failure until the actions beside it have ended; questions are taken back meanwhile."""
-    if work.failing is None:
-        work.failing = failure
-        for request in withdraw(work, failure.error.message):
-            free(work, request)
-        if work.origin is PlanOrigin.LITERAL:
-            work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
 
 
 def cancel(work: Work, end: Cancelled) -> None:
@@ -169,6 +160,39 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
             work.leave(index, StepStatus.CANCELLED)
-        cancel_children(work, index, why_withdrawn)
+        for number in work.run[index].pending:
+            action = work.actions[work.action_id(index, number)]
+            if action.child and action.status is ActionStatus.DISPATCHED:
+                why = f"the chain that called it was stopped: {why_withdrawn}"
+                work.outputs.append(CancelChild(action.child, why))
         work.edit(index).pending = ()
         work.let_go(index)
+
+
+def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
+    """The receipt of a success, or of an error with what the model alone reads about a denied call (E4)."""
+    if fault is None:
+        return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
+    advice, error = "Do not retry this call." if fault.error_type is ErrorType.DENIED else None, NextAction.ERROR
+    return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
+
+
+def report(work: Work, fault: ErrorInfo | None = None) -> None:
+    """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
+
+    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the
+    tools that succeeded.
+    """
+    action = action_of(work.id)
+    if action is None:
+        return
+    metadata = Metadata(
+        action_id=action,
+        started_at=work.created_at,
+        duration_ms=max(0, work.now - work.created_at),
+        nested_successes=work.nested_successes,
+        effects=work.effects,
+    )
+    if fault is not None:  # that the last call did nothing does not say so of those before it
+        fault = structs.replace(fault, no_effect=None)
+    work.outputs.append(Report(action, outcome_of(fault, metadata), "{}" if fault else work.answer or "{}"))

@@ -1,15 +1,21 @@
-"""Whether a step may send something now (CONTRACT B3, C8, C14)."""
+"""Whether a step may send something now, and what becomes of calls that wait or never run (CONTRACT B3, C7, C8)."""
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.model import limits
-from haltpoint.chain.model.references import read_json
+from haltpoint.chain.checks.contract import may_call
+from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Proposal
+
+ARGUMENTS_WIDTH: Final = 2000
+"""Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""
 
 
 class Gate(StrEnum):
@@ -31,8 +37,14 @@ def gate(work: Work, index: int) -> Gate:
     if work.now >= work.deadline:
         return Gate.DEADLINE
     if (work.active or work.thought) and (under_way := work.under_way()):
-        most, own = limits.parallel(work.task, work.steps[index], work.origin, work.world.policy)
-        if under_way >= most or len(work.run[index].pending) >= own or any(map(_begins_later, _pending(work))):
+        most = work.task.parallel or work.world.policy.parallel
+        own = work.steps[index].parallel or most
+        if work.origin is PlanOrigin.LITERAL:  # a literal step may say more than its task, which has the same author
+            most = max(own, most)
+        if under_way >= most or len(work.run[index].pending) >= own:
+            return Gate.CAP
+        # a skill that hooks or a person are asked about begins its chain with a yes: no question may come between
+        if any(work.world.spec(one.tool).plan is not None and not one.child for one in _pending(work)):
             return Gate.CAP
     return Gate.GO
 
@@ -48,10 +60,9 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
     work, spec = checked.work, checked.spec
     if not work.under_way():
         return False
-    pending = list(_pending(work))
     if spec.plan and (spec.hooks or reasons):
         return True
-    others = [CheckedCall(work, one.step, tool, read_json(one.arguments)) for one, tool in pending]
+    others = [CheckedCall.of(work, one) for one in _pending(work)]
     own = [one for one in others if one.index == checked.index]
     if own and (reasons or not all(one.spec.read_only and not one.spec.may_clarify for one in (checked, *own))):
         return True
@@ -63,20 +74,71 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
     return any((asks and one.spec.name == spec.name) or not effects.isdisjoint(_effects(one)) for one in others)
 
 
-def _pending(work: Work) -> Iterator[tuple[Action, ToolSpec]]:
+def _pending(work: Work) -> list[Action]:
     """The calls that are under way or asked about."""
-    for index in work.active:
-        for number in work.run[index].pending:
-            action = work.actions[work.action_id(index, number)]
-            yield action, work.world.tools.get(action.tool) or ToolSpec(name=action.tool)
-
-
-def _begins_later(one: tuple[Action, ToolSpec]) -> bool:
-    """Whether hooks or a person are asked about a skill: its chain begins with a yes; no question may come between."""
-    action, spec = one
-    return spec.plan is not None and not action.child
+    numbers = ((index, number) for index in work.active for number in work.run[index].pending)
+    return [work.actions[work.action_id(index, number)] for index, number in numbers]
 
 
 def _effects(checked: CheckedCall) -> set[str]:
     """The signatures of the effects of a call: its own, and those of the calls that a skill makes of it."""
     return {one.signature for one in (checked, *checked.nested) if not one.spec.read_only}
+
+
+def owner_of(work: Work, index: int, tool: str) -> str | None:
+    """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
+    spec = work.world.tools.get(tool)
+    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.task):
+        return None
+    others = ((number, step) for number, step in enumerate(work.steps) if number != index)
+    return next((one.id for n, one in others if tool in one.promised_tools and not work.run[n].status.done), None)
+
+
+def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | None]]:
+    """The calls that were proposed and did not run, with their places and the later steps to which they belong.
+
+    A call that was refused is not held.
+    """
+    taken, refused = work.run[index].taken, work.verdicts.get(index, {})
+    for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
+        owner = owner_of(work, index, call.tool)
+        if owner is not None or (place >= taken and place not in refused):
+            yield place, call, owner
+
+
+def drop_held(work: Work, index: int, reason: str) -> None:
+    """Record every call that is still held as never executed.
+
+    Of a proposal this is told once: afterwards `taken` is behind its last call.
+    """
+    taken = work.run[index].taken
+    if work.origin is PlanOrigin.LITERAL:
+        for place, call in enumerate(work.steps[index].actions[taken:], taken):
+            _never(work, index, place, call, reason)
+        return
+    proposed = len(work.proposals.get(index, Proposal()).calls)
+    if taken <= proposed:
+        for place, call, owner in _held(work, index):
+            _never(work, index, place, call, reason if owner is None else f"belongs to {owner}")
+        work.edit(index).taken = proposed + 1
+
+
+def leave_out(work: Work, index: int, reason: str) -> None:
+    """Record the next call of a literal plan's step as never executed: it is optional and cannot be made."""
+    run = work.edit(index)
+    _never(work, index, run.taken, work.steps[index].actions[run.taken], reason)
+    run.taken += 1
+
+
+def _never(work: Work, index: int, place: int, call: ProposedCall, reason: str) -> None:
+    arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
+    never = FactType.ACTION_NEVER_EXECUTED
+    work.tell(never, index, tool=call.tool, call=place + 1, reason=reason, arguments=arguments)
+
+
+def tell_held_once(work: Work, index: int) -> None:
+    """Record which calls of a new proposal wait behind those that were sent, or for a later step."""
+    if work.fresh == index:
+        work.fresh = None
+        for place, call, _ in _held(work, index):
+            work.tell(FactType.ACTION_HELD, index, tool=call.tool, call=place + 1)

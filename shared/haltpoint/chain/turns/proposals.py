@@ -1,35 +1,29 @@
 """The turns of a step with a model: check what it proposes, send its calls, ask again (C3, C6, C7, C8)."""
 
-from functools import partial
 from typing import Final
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.citations import false_marks
-from haltpoint.chain.checks.contract import NOT_CONFIRMED, call_fault, without_confirmed
+from haltpoint.chain.checks.contract import NOT_CONFIRMED
+from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.intent import (
     forbidden,
-    note_asked,
+    look_at_goal,
     owed,
     pattern_faults,
-    refusal,
     remind,
-    tellable,
-    to_look_at,
 )
-from haltpoint.chain.checks.provenance import provenance_fault
-from haltpoint.chain.checks.reasons import reasons_for
-from haltpoint.chain.checks.repeats import answered_by, decided_before, effect_before, give_back, repeat_fault
-from haltpoint.chain.checks.sources import users_words
+from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
+from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.next import Next, StepEnd
+from haltpoint.chain.model.outputs import Code, Next, StepEnd
+from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import failed_by_tool
-from haltpoint.chain.turns.exits import ask_in_step, is_only_question, is_question, last_error
-from haltpoint.chain.turns.gate import Gate, is_held
-from haltpoint.chain.turns.held import drop_held, owner_of, tell_held_once
+from haltpoint.chain.turns.gate import Gate, drop_held, is_held, owner_of, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
@@ -43,8 +37,8 @@ from haltpoint.chain.turns.strikes import (
 )
 from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import ProposedCall, StepType
+from haltpoint.contracts.results import ErrorInfo
+from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, StepDecision, Violation
 
@@ -61,7 +55,7 @@ def take_proposal(work: Work, message: ActionProposed) -> Next | None:
     if index is None or not work.awaits(index, data.thought_id):
         return None
     work.spend(data.usage)
-    work.note(index, data.proposal)
+    work.proposals = {**work.proposals, index: data.proposal}
     work.edit(index).here = True
     return overspent(work)
 
@@ -73,8 +67,7 @@ def consider(work: Work, index: int) -> Next | None:
     """
     proposal = work.proposals[index]
     considered = len(proposal.calls) <= MOST_CALLS and proposal.decision is not StepDecision.FAIL
-    if considered and (tool := to_look_at(work, index, proposal)) is not None:
-        note_asked(work, tool)
+    if considered and (tool := look_at_goal(work, index, proposal)) is not None:
         return think_intent(work, tool=tool)
     work.edit(index).here = False
     if proposal.decision is StepDecision.FAIL:
@@ -90,7 +83,7 @@ def consider(work: Work, index: int) -> Next | None:
         strike(work, index, *faults)
     for place, call in enumerate(proposal.calls):
         if owner_of(work, index, call.tool) is None:
-            fault = _form_fault(work, index, without_confirmed(call, work.world.tools))
+            fault = form_fault(CheckedCall.proposed(work, index, call))
             if fault is not None:
                 strike(work, index, fault, call=place)
     return None
@@ -110,9 +103,9 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     owes = tool_step or bool(missing)
     due = owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work))
     asks = is_question(words) if due else is_only_question(words)
-    if asks and (question := ask_in_step(work, index, proposal)) is not None:
+    if asks and (question := _ask(work, index, words)) is not None:
         return question
-    if owes and mode is not Mode.OFF and words.strip() and (error := last_error(work, index)) is not None:
+    if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
     faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
@@ -137,7 +130,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
 
     Calls beside it never run.
     """
-    error = last_error(work, index)
+    error = _last_error(work, index)
     run = work.edit(index)
     run.taken, run.struck = 0, False
     drop_held(work, index, "proposed beside giving up")
@@ -164,7 +157,8 @@ def release(work: Work, index: int) -> Next | Gate | None:
             return None
         if place in work.verdicts.get(index, ()) or owner_of(work, index, proposed.tool) is not None:
             continue
-        checked, fault = _check(work, index, proposed)
+        checked = CheckedCall.proposed(work, index, proposed)
+        fault = fault_of(checked)
         if fault is not None and run.pending:
             return Gate.HELD
         if fault is not None and not (fault.violation in _LET_RUN and mode is Mode.ADVISORY):
@@ -188,25 +182,6 @@ def release(work: Work, index: int) -> Next | Gate | None:
     return None
 
 
-def _form_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
-    """Whether the tool may be called here, with these arguments (C6)."""
-    named = partial(tellable, work, index)
-    return call_fault(call, work.steps[index], work.world.tools, work.mode(index), work.task, named)
-
-
-def _check(work: Work, index: int, proposed: ProposedCall) -> tuple[CheckedCall, Correction | None]:
-    """The call, and the first reason to refuse it, in this order: its form, the user's words, a person, the ledger,
-    origins.
-    """
-    call = without_confirmed(proposed, work.world.tools)
-    checked = CheckedCall(work, index, work.world.tools.get(call.tool) or ToolSpec(name=call.tool), call.arguments)
-    fault = _form_fault(work, index, call) or refusal(work, index, call.tool) or decided_before(checked)
-    if fault is None and checked.mode is not Mode.OFF:
-        known = work.task.context, work.actions, users_words(work)
-        fault = repeat_fault(checked) or provenance_fault(call, checked.spec, *known)
-    return checked, fault
-
-
 def next_turn(work: Work, index: int) -> Next:
     """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same turn again when
     nothing of it ran.
@@ -219,8 +194,8 @@ def next_turn(work: Work, index: int) -> Next:
     wrong = unread(work, index, proposal)
     for place, verdict in sorted(work.verdicts.get(index, {}).items()):
         # a result of this turn may have brought the value, or made the call another one
-        good = run.in_turn and verdict.violation in _LET_RUN and _check(work, index, proposal.calls[place])[1] is None
-        wrong += () if good else (verdict,)
+        call = CheckedCall.proposed(work, index, proposal.calls[place])
+        wrong += () if run.in_turn and verdict.violation in _LET_RUN and fault_of(call) is None else (verdict,)
     if run.in_turn:
         return _again(work, index, wrong, thought if wrong else None, again=False)
     if not wrong:
@@ -243,3 +218,24 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
     return think_step(work, index, corrections, thought, again=again)
+
+
+def _ask(work: Work, index: int, said: str) -> Next | None:
+    """A question of the model in words, for a person; None: asked already or too often."""
+    own = (one for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index)
+    words = new_question(said, [str(read_json(one.arguments).get("question")) for one in own])
+    if words is None:
+        return None
+    work.begin_turn(index)
+    return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
+
+
+def _last_error(work: Work, index: int) -> tuple[str, ErrorInfo] | None:
+    """Of the last result of each tool of a step the newest that is an error, and whose it is."""
+    seen = set[str]()
+    for number in range(work.run[index].actions, 0, -1):
+        action = work.actions[work.action_id(index, number)]
+        if action.tool not in seen and action.error is not None:
+            return action.tool, action.error
+        seen.add(action.tool)
+    return None

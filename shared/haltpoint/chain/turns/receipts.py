@@ -4,18 +4,15 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
-from haltpoint.chain.checks.provenance import SAID, denied
 from haltpoint.chain.checks.repeats import note_effect
-from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.next import Failed, StepEnd, failed, step_failed
-from haltpoint.chain.model.outputs import Resolve
+from haltpoint.chain.checks.sources import SAID, denied
+from haltpoint.chain.model.outputs import Code, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, ActionStatus, OpenRequest, PlanOrigin
+from haltpoint.chain.model.state import Action, ActionStatus, Failure, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
-from haltpoint.chain.turns.children import advice_on
-from haltpoint.chain.turns.ending import failed_by_tool
-from haltpoint.chain.turns.held import drop_held
+from haltpoint.chain.turns.ending import failed_by_tool, outcome_of
+from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
@@ -24,7 +21,7 @@ from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 
 
-def record(work: Work, action: Action, *, succeeded: bool) -> None:
+def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
     """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
     run = work.edit(action.step)
     older = run.last_ok
@@ -44,20 +41,28 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
     """
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
-    step, run, promised = work.steps[index], work.edit(index), work.graph.promises[index]
+    step, run = work.steps[index], work.edit(index)
     kept, met = _count(work, action)
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
     if literal and "~" in work.id:  # a skill's chain tells its parent of its effects
         note_effect(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()
-    if kept or not promised:
+    if kept or not work.graph.promises[index]:
         run.strikes = 0
     if literal:
         return StepEnd(index) if (met and ends) or (run.taken == len(step.actions) and not run.pending) else None
     if (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
         return StepEnd(index)
-    return _end_of_open_step(work, index) if met and ends else None
+    if not (met and ends):
+        return None
+    faults = pattern_faults(work)
+    if work.mode(index) is Mode.STRICT and (faults or remind(work)):
+        return None  # it counts as `continue` while the user's words ask for more (C2)
+    if not faults:
+        return StepEnd(index)
+    violate(work, index, work.acted_on(index), faults, "")
+    return complete_unmet(work, index)
 
 
 def succeed_beside(work: Work, action: Action) -> StepEnd | None:
@@ -79,17 +84,6 @@ def _count(work: Work, action: Action) -> tuple[bool, bool]:
     return bool(kept), run.receipts == (1 << len(promised)) - 1
 
 
-def _end_of_open_step(work: Work, index: int) -> StepEnd | None:
-    """`complete` in a step that promised no tool; it counts as `continue` while the user's words ask for one (C2)."""
-    faults = pattern_faults(work)
-    if work.mode(index) is Mode.STRICT and (faults or remind(work)):
-        return None
-    if not faults:
-        return StepEnd(index)
-    violate(work, index, work.acted_on(index), faults, "")
-    return complete_unmet(work, index)
-
-
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
     """The end of a literal step whose last call has ended."""
     run = work.run[index]
@@ -104,7 +98,7 @@ def is_optional(work: Work, action: Action) -> bool:
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
-    record(work, action, succeeded=False)
+    record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
     drop_held(work, index, "the call before it failed")
@@ -122,15 +116,13 @@ def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
 
 def resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Action:
     """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
-    metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
-    advice, error = advice_on(fault), NextAction.ERROR
-    outcome = Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
+    outcome = outcome_of(fault, Metadata(tool=action.tool, by=by) if by else Metadata())
     resolved = resolve(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
     note_effect(work, resolved)
     return resolved
 
 
-def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
+def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
 
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule takes silence
@@ -150,7 +142,7 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failed | None:
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         known = None if kind is ErrorType.IN_DOUBT else True
         fault = ErrorInfo(kind, words, recoverable=False, no_effect=known)
-        record(work, resolve_error(work, action, fault), succeeded=False)
+        record(work, resolve_error(work, action, fault))
         if is_optional(work, action):
             return end_of_calls(work, index)
     else:

@@ -9,21 +9,26 @@ from dataclasses import replace
 from typing import assert_never
 
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.next import Cancelled, Completed, Failed, Next, StepEnd, step_failed
-from haltpoint.chain.model.outputs import Ask, Dispatch, StartChild, Think
+from haltpoint.chain.model.outputs import (
+    Ask,
+    Cancelled,
+    Completed,
+    Dispatch,
+    Next,
+    StartChild,
+    StepEnd,
+    Think,
+)
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.state import PlanOrigin, StepStatus
+from haltpoint.chain.model.state import Failure, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
-from haltpoint.chain.turns.delivering import deliver
 from haltpoint.chain.turns.dispatching import literal_call, send, send_again
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, is_acting, too_late
-from haltpoint.chain.turns.gate import Gate, gate, is_held
-from haltpoint.chain.turns.held import leave_out, tell_held_once
+from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out, tell_held_once
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
-from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
+from haltpoint.chain.turns.thinking import deliver, stand_in, think_answer, think_step
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.plans import ValidationMode
 from haltpoint.contracts.work.tasks import Mode
@@ -46,7 +51,7 @@ def advance(work: Work, wanted: Next | None) -> None:
                 ask(work, wanted)
             case Completed():
                 complete(work, wanted)
-            case Failed():
+            case Failure():
                 fail(work, wanted)
             case Cancelled():
                 cancel(work, wanted)
@@ -80,13 +85,18 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
 
 
 def _think(work: Work, wanted: Think) -> None:
-    """Ask the model, for a step or for the chain as a whole."""
+    """Ask the model, for a step or for the chain as a whole. What it is told was wrong has the words of its violations,
+    so that readers find the two together.
+    """
     work.outputs.append(wanted)
-    if wanted.step_id is None:
+    index = None if wanted.step_id is None else work.graph.index[wanted.step_id]
+    for fault in wanted.corrections:
+        tool = {} if fault.tool is None else {"tool": fault.tool}
+        work.tell(FactType.CONTRACT_CORRECTED, index, violation=fault.violation.value, message=fault.message, **tool)
+    if index is None:
         work.thought = wanted.thought_id
         work.plan_attempts += wanted.kind in (ThoughtKind.PLAN, ThoughtKind.INTENT)
         return
-    index = work.graph.index[wanted.step_id]
     run = work.edit(index)
     run.attempt, run.proposals, run.thinking = wanted.attempt, run.proposals + 1, True
     work.turns += 1
@@ -99,14 +109,12 @@ def _next(work: Work) -> Next | None:
         if (wanted := next_of(work, index)) is not None:
             return wanted
     if work.failing is not None:
-        return None if is_acting(work) else Failed(work.failing)
+        return None if is_acting(work) else work.failing
     for index in work.ready:
         if (shut := gate(work, index)) is not Gate.GO:
             return too_late(work) if shut is Gate.DEADLINE else None
-        call = literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-        alone = not work.active and work.thought is None
-        if alone or not isinstance(call, CheckedCall) or not is_held(call):
-            return _begin(work, index, call)
+        if (wanted := _through_gate(work, index)) is not None:
+            return wanted
     busy = work.plan is None or work.active or work.ready or work.thought or work.requests
     return None if busy else _last(work)
 
@@ -120,20 +128,10 @@ def next_of(work: Work, index: int) -> Next | None:
         return None
     if work.origin is PlanOrigin.LITERAL and run.taken == len(work.steps[index].actions):
         return None
-    wanted: Next | Gate | None = gate(work, index)
-    if wanted is Gate.DEADLINE:
-        return too_late(work)
-    if wanted is Gate.GO and work.origin is PlanOrigin.LITERAL:
-        call = literal_call(work, index)
-        if not isinstance(call, CheckedCall):
-            return _without_call(work, index, call)
-        return None if is_held(call) else send(work, call)
-    if wanted is Gate.GO:
-        wanted = _next_of_turn(work, index)
-    if isinstance(wanted, Gate) or wanted is None:
-        tell_held_once(work, index)
-        return None
-    return wanted
+    if (shut := gate(work, index)) is Gate.GO:
+        return _through_gate(work, index)
+    tell_held_once(work, index)
+    return too_late(work) if shut is Gate.DEADLINE else None
 
 
 def _awake(work: Work, index: int) -> Next | None:
@@ -149,52 +147,51 @@ def _awake(work: Work, index: int) -> Next | None:
     return None
 
 
-def _next_of_turn(work: Work, index: int) -> Next | Gate | None:
-    """The next call of the proposal, or the next proposal when none of its calls is left or under way."""
-    if work.run[index].here:
+def _through_gate(work: Work, index: int) -> Next | None:
+    """The next call of a literal step, unless it is held; or of the proposal, or the next proposal when none of its
+    calls is left or under way. A step that is ready begins with it.
+    """
+    step, call = work.steps[index], literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
+    if isinstance(call, CheckedCall) and work.active and is_held(call):
+        return None
+    if work.run[index].status is StepStatus.READY:
+        work.move(index, StepStatus.IN_PROGRESS)
+        ignored = {}
+        if step.tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
+            ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
+        work.tell(FactType.STEP_STARTED, index, **ignored)
+    run = work.run[index]
+    if isinstance(call, CheckedCall):
+        return send(work, call)
+    if call is not None:
+        if not step.actions[run.taken].optional:
+            return StepEnd(index, call)
+        leave_out(work, index, call.error.message)
+        return end_of_calls(work, index) or next_of(work, index)
+    if not (run.turn or run.attempt):
+        return think_step(work, index)
+    if run.here:
         if work.thought is not None:
             return None
         if (wanted := consider(work, index)) is not None:
             return wanted
     sent = release(work, index)
-    return sent if sent is not None or work.run[index].pending else next_turn(work, index)
-
-
-def _begin(work: Work, index: int, call: CheckedCall | tuple[Code, str] | None) -> Next | None:
-    """Begin a step that is ready, with its first call or thought."""
-    work.move(index, StepStatus.IN_PROGRESS)
-    ignored = {}
-    if work.steps[index].tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
-        ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
-    work.tell(FactType.STEP_STARTED, index, **ignored)
-    if isinstance(call, CheckedCall):
-        return send(work, call)
-    return think_step(work, index) if call is None else _without_call(work, index, call)
-
-
-def _without_call(work: Work, index: int, why: tuple[Code, str]) -> Next | None:
-    """The next call of a literal plan's step cannot be made: this fails the step, unless the call is optional."""
-    if not work.steps[index].actions[work.run[index].taken].optional:
-        return step_failed(index, *why)
-    leave_out(work, index, why[1])
-    return end_of_calls(work, index) or next_of(work, index)
+    if sent is None and not work.run[index].pending:
+        return next_turn(work, index)
+    if sent is None or isinstance(sent, Gate):
+        tell_held_once(work, index)
+        return None
+    return sent
 
 
 def _last(work: Work) -> Next:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
     if work.origin is PlanOrigin.LITERAL:
-        return Completed(_last_result(work))
+        names = (work.action_id(index, run.last_ok) for index, run in enumerate(work.run))
+        done = [work.actions[name] for name in names if name in work.actions]
+        return Completed(write_text(read_json(done[-1].data)) if done else None)
     if work.origin is not PlanOrigin.REACT or work.words is None:
         return think_answer(work)
     if work.words:
         return deliver(work, work.words, work.awaited(0))
     return Completed(stand_in(work, "the model said nothing"))
-
-
-def _last_result(work: Work) -> str | None:
-    """The data of the last successful action in the order of the plan, as compact JSON text."""
-    for index in range(len(work.steps) - 1, -1, -1):
-        action = work.actions.get(work.action_id(index, work.run[index].last_ok))
-        if action is not None:
-            return write_text(read_json(action.data))
-    return None

@@ -1,15 +1,15 @@
 """Violations are counted, and at the limit a person decides (CONTRACT D1 to D4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from haltpoint.chain.checks.contract import form_of, reading_faults
+from haltpoint.chain.checks.contract import call_form
 from haltpoint.chain.checks.intent import pattern_faults
-from haltpoint.chain.model import limits
-from haltpoint.chain.model.next import StepEnd
-from haltpoint.chain.model.outputs import Ask
+from haltpoint.chain.model.outputs import Ask, StepEnd
+from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import next_request, question
+from haltpoint.chain.turns.asking import question
+from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.plans import StepType
@@ -18,6 +18,8 @@ from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Viol
 
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
+
+_ANY_FORM: Final = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
@@ -33,19 +35,19 @@ def violate(
     faults: Sequence[Correction],
     said: str,
     *,
-    place: str = "",
     counted: bool = False,
 ) -> None:
     """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
 
-    `place` is the plan or the answer where there is no step. `counted`: the step has had its strike for this thought,
+    Where there is no step it is the plan's or the answer's. `counted`: the step has had its strike for this thought,
     also when a success has ended the chain's row since.
     """
     if work.mode(index) is not Mode.OFF and all(one.thought_id != thought for one in work.case):
         work.strikes += 1
         if index is not None and not counted:
             work.edit(index).strikes += 1
-    where = place if index is None else work.steps[index].id
+    outside = "plan" if work.plan is None else "answer"
+    where = outside if index is None else work.steps[index].id
     for fault in faults:
         about = {name: one for name in fault.__struct_fields__ if (one := getattr(fault, name)) is not None}
         strike = Strike(
@@ -72,20 +74,13 @@ def strike(work: Work, index: int, *faults: Correction, call: int | None = None)
         work.verdicts = {**work.verdicts, index: {**work.verdicts.get(index, {}), call: faults[0]}}
 
 
-def tell_corrections(work: Work, index: int | None, faults: Sequence[Correction]) -> None:
-    """The model is told what was wrong, in the words of its violations, so that readers find the two together."""
-    for fault in faults:
-        tool = {} if fault.tool is None else {"tool": fault.tool}
-        work.tell(FactType.CONTRACT_CORRECTED, index, violation=fault.violation.value, message=fault.message, **tool)
-
-
 def strikes_exhausted(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
-    most = limits.strikes(work.task, work.world.policy)
+    most = work.task.strikes or work.world.policy.strikes
     if index is None or work.strikes >= most:
         return work.strikes >= most
-    specs = (work.world.tools.get(name) for name in work.steps[index].promised_tools)
-    own = [spec.strikes for spec in specs if spec is not None and spec.strikes is not None]
+    specs = map(work.world.spec, work.steps[index].promised_tools)
+    own = [spec.strikes for spec in specs if spec.strikes is not None]
     return work.run[index].strikes >= min(own, default=most)
 
 
@@ -112,8 +107,8 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
         tries = work.strikes if work.strikes or index is None else work.run[index].proposals
         expected = missing_in_words(work, index) or ", ".join(missing)
         text = f"{template.format(expected_tools=expected, count=tries)} ({where})"
-    about = {"request_id": next_request(work), "reason": reason, "strikes": work.strikes, "missing": list(missing)}
-    work.tell(FactType.CHAIN_ESCALATED, index, **about)
+    about = {"strikes": work.strikes, "missing": list(missing)}
+    work.tell(FactType.CHAIN_ESCALATED, index, request_id=request_id(work.id, work.asked + 1), reason=reason, **about)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
@@ -140,24 +135,30 @@ def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
 
 def no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where a call is required."""
-    step, tools, missing = work.steps[index], work.world.tools, missing_tools(work, index)
-    if step.step_type is not StepType.TOOL:
-        text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
-        return Correction(violation=Violation.NO_CALL, message=text, tool=next(iter(missing), None))
-    names = missing_in_words(work, index)
-    forms = " ".join(form_of(tools[name]) for name in dict.fromkeys(missing) if name in tools)
-    advice = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
-    text = (
-        f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {advice} "
-        f"The exact form is: {forms}"
-    )
+    step, missing = work.steps[index], missing_tools(work, index)
+    text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
+    if step.step_type is StepType.TOOL:
+        names = missing_in_words(work, index)
+        advice = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
+        text = (
+            f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {advice} "
+            f"The exact form is: {_forms(work, missing)}"
+        )
     return Correction(violation=Violation.NO_CALL, message=text, tool=next(iter(missing), None))
 
 
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
-    """What could not be read of a proposal, as the model is told it (C6)."""
-    tools = work.world.tools
-    return reading_faults(proposal.faults, (tools[name] for name in missing_tools(work, index) if name in tools))
+    """What could not be read of a proposal, as the model is told it, and the form of the tools that are due (C6)."""
+    if not proposal.faults:
+        return ()
+    more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
+    forms = _forms(work, missing_tools(work, index)) or _ANY_FORM
+    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}. The form of a call is: {forms}"
+    return (Correction(violation=Violation.UNREADABLE, message=text),)
+
+
+def _forms(work: Work, names: Iterable[str]) -> str:
+    return " ".join(call_form(work.world.tools[name]) for name in dict.fromkeys(names) if name in work.world.tools)
 
 
 def complete_unmet(work: Work, index: int) -> StepEnd:

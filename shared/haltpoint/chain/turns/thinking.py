@@ -2,15 +2,17 @@
 
 A thought's id tells place, turn and attempt, and a planner answers an id once; so whatever is asked again gets a new
 attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.
+The words at the end of a chain are looked at before they are delivered (F3): never a strike, never lost.
 """
 
-from haltpoint.chain.checks.citations import cite
-from haltpoint.chain.checks.intent import pattern_faults
+from collections.abc import Collection, Iterable
+
+from haltpoint.chain.checks.deeds import cite
+from haltpoint.chain.checks.intent import deeds_asked_for, pattern_faults
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
-from haltpoint.chain.model.next import Completed, Failed, Next, failed, step_failed
-from haltpoint.chain.model.outputs import Think
+from haltpoint.chain.model.outputs import Code, Completed, Next, Think, failed, step_failed
+from haltpoint.chain.model.state import Failure
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import (
@@ -19,14 +21,15 @@ from haltpoint.chain.turns.strikes import (
     missing_in_words,
     missing_tools,
     strikes_exhausted,
-    tell_corrections,
     violate,
 )
+from haltpoint.chain.words.hint import MOST, claims
 from haltpoint.contracts.base import thought_id
+from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.people.phrases import count, phrases
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import BROKEN, Correction, ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import BROKEN, Correction, Finding, ThoughtKind, Told, Violation
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -38,7 +41,6 @@ def think_plan(
     work: Work, corrections: Corrections = (), previous: str | None = None, *, answered: str | None = None
 ) -> Next:
     """A plan, or a better one; `answered`: a person's words to the question in the previous reply."""
-    tell_corrections(work, None, corrections)
     attempt = work.plan_attempts + 1
     if attempt > work.world.policy.max_chain_turns:
         return failed(Code.OVER_BUDGET, f"no plan after {count(work.plan_attempts, 'attempt')}")
@@ -51,7 +53,6 @@ def think_intent(
     work: Work, corrections: Corrections = (), previous: str | None = None, *, tool: str | None = None
 ) -> Next:
     """What the goal asks for; with a tool, whether it asks for this one. The model sees no results then (C12)."""
-    tell_corrections(work, None, corrections)
     name = thought_id(work.id, INTENT, 0, work.plan_attempts + 1)
     attempt = 2 if corrections else 1
     return _spent(work) or Think(name, ThoughtKind.INTENT, None, 1, attempt, (), corrections, previous, tool=tool)
@@ -59,9 +60,8 @@ def think_intent(
 
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
-    rules = work.world.policy
-    own = work.run[index].proposals < limits.max_turns(work.task, work.steps[index], rules)
-    return own and limits.turns_left(work, rules, work.turns) and _spent(work) is None
+    own = work.run[index].proposals < limits.max_turns(work.task, work.steps[index], work.world.policy)
+    return own and limits.turns_left(work.task, work.world.policy, work.turns) and _spent(work) is None
 
 
 def think_step(
@@ -78,10 +78,9 @@ def think_step(
         row = tuple(one for one in work.case if one.place == step.id) or work.case
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
         return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")
-    tell_corrections(work, index, corrections)
     if run.proposals >= limits.max_turns(work.task, step, work.world.policy):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
-    if not limits.turns_left(work, work.world.policy, work.turns):
+    if not limits.turns_left(work.task, work.world.policy, work.turns):
         return failed(Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", step.id)
     if (spent := _spent(work)) is not None:
         return spent
@@ -113,7 +112,6 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
     """The words for the user, or better ones. When it is too late to ask, those that there are answer, or the
     receipts.
     """
-    tell_corrections(work, None, corrections)
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     if (why := _no_words_left(work, attempt)) is not None:
         return Completed(cite(work, words) if words else stand_in(work, why))
@@ -121,19 +119,14 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
     return Think(name, ThoughtKind.ANSWER, None, 1, attempt, receipts, corrections, previous)
 
 
-def think_verify(work: Work, words: str, previous: str) -> Next:
-    """A look at the words: which deeds do they report? The chain keeps them until then (F3)."""
-    if _no_words_left(work, 1) is not None:
-        return Completed(words)
-    work.answer = words
-    name = thought_id(work.id, "verify", 0, int(previous.rpartition(".")[2]))
-    return Think(name, ThoughtKind.VERIFY, None, 1, 1, _receipts(work), words=words)
-
-
-def overspent(work: Work) -> Failed | None:
-    """The end of a chain whose last thought has cost more tokens than there were: it is not acted on."""
+def overspent(work: Work, more: int = 0) -> Failure | None:
+    """The end of a chain whose last thought has cost more tokens than there were: it is not acted on. With `more`: of
+    one that has not so many left.
+    """
     limit = work.task.budget.tokens
-    return None if limit is None or work.tokens <= limit else _over_tokens(work)
+    if limit is None or work.tokens + more <= limit:
+        return None
+    return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, its whole budget")
 
 
 def stand_in(work: Work, why: str) -> str:
@@ -146,7 +139,7 @@ def stand_in(work: Work, why: str) -> str:
     lines = [
         f"{action.tool}: {action.data[:RECEIPT_WIDTH]}"
         for name in _receipts(work)
-        if (action := work.actions.get(name)) is not None and action.outcome is not None and action.outcome.satisfies
+        if (action := work.actions.get(name)) is not None and action.satisfies
     ]
     own = phrases(limits.language(work.task, work.world.policy))
     return "\n".join((f"{own.unanswered}: {why}.", *((own.results, *lines) if lines else ())))
@@ -164,15 +157,49 @@ def _receipts(work: Work) -> tuple[str, ...]:
 
 def _no_words_left(work: Work, attempt: int) -> str | None:
     """Why the model cannot be asked for words any more."""
-    if not limits.tokens_left(work, work.tokens) or attempt > work.world.policy.max_chain_turns:
+    if overspent(work, 1) or attempt > work.world.policy.max_chain_turns:
         return "the budget for the model is used up"
     return "the deadline has passed" if work.now >= work.deadline else None
 
 
-def _spent(work: Work) -> Failed | None:
+def _spent(work: Work) -> Failure | None:
     """The end of a chain that has no tokens or no time for a thought more."""
-    return too_late(work) if limits.tokens_left(work, work.tokens) else _over_tokens(work)
+    return overspent(work, 1) or too_late(work)
 
 
-def _over_tokens(work: Work) -> Failed:
-    return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, its whole budget")
+def deliver(work: Work, words: str, thought: str) -> Next:
+    """End the chain with the model's words, once they have been looked at as the policy says."""
+    check = work.world.policy.claims_check
+    if work.mode(None) is Mode.OFF or check == "off":
+        return Completed(cite(work, words))
+    if check == "hint":
+        return _judge(work, words, claims(words, deeds_asked_for(work)), thought)
+    if _no_words_left(work, 1) is not None:
+        return Completed(words)
+    work.answer = words  # the chain keeps them until it is known which deeds they report
+    name = thought_id(work.id, "verify", 0, int(thought.rpartition(".")[2]))
+    return Think(name, ThoughtKind.VERIFY, None, 1, 1, _receipts(work), words=words)
+
+
+def take_findings(work: Work, data: AnswerDrafted.Data) -> Next:
+    """Judge the words that were looked at by what was found in them, and deliver them."""
+    words, findings = work.answer or "", () if overspent(work) else data.findings or ()
+    done = {name for name, action in work.actions.items() if action.satisfies}
+    return _judge(work, words, unproven(words, findings, done), data.thought_id)
+
+
+def unproven(words: str, findings: Iterable[Finding], done: Collection[str]) -> tuple[str, ...]:
+    """What the words report as done and none of the receipts `done` shows; a quote that is not in them counts not."""
+    quotes = (one.quote.strip() for one in findings if one.told is Told.DONE and one.action_id not in done)
+    return tuple(dict.fromkeys(quote for quote in quotes if quote and quote in words))[:MOST]
+
+
+def _judge(work: Work, words: str, found: tuple[str, ...], thought: str) -> Next:
+    """Deliver the words with what is unproven in them; in strict mode they are asked for once more before that."""
+    asked_again, work.unproven = bool(work.unproven), found
+    if not found or asked_again or work.mode(None) is not Mode.STRICT:
+        return Completed(cite(work, words))
+    work.answer = words
+    quoted = "; ".join(f'"{one}"' for one in found)
+    text = f"No result shows that this was done: {quoted}. Answer again, and say only what the results show."
+    return think_answer(work, (Correction(violation=Violation.UNPROVEN, message=text),), thought, words)

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.model.plain_text import plain, words_of
+from haltpoint.chain.model.canonical import plain, words_of
 
 
 def _table(text: str) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
-from haltpoint.chain.model.plain_text import plain, words_of
+from haltpoint.chain.model.canonical import plain, words_of
 from haltpoint.chain.words.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, DEEDS, NO_NEGATION, NO_REQUEST
 from haltpoint.contracts.policy import Does, Pattern
 from haltpoint.contracts.tools import ToolSpec

@@ -48,7 +48,7 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
-        from haltpoint.chain.checks.provenance import told
+        from haltpoint.chain.checks.sources import told
 
         shell.out.print(f"{found.name}  ({effects(found)}; {served(found)}; {found.timeout:g} s)", markup=False)
         shell.out.print(f"\n{found.description}\n", markup=False)

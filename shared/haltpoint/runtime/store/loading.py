@@ -8,8 +8,8 @@ import structlog
 from msgspec import field
 from msgspec.structs import replace
 
-from haltpoint.chain.model.graph import Graph
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places
+from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import Contract, request_id

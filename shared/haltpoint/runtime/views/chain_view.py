@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
-from haltpoint.chain.checks.citations import Mark, rendered
+from haltpoint.chain.checks.deeds import Mark, rendered
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, Rest, StepRun, StepStatus
 from haltpoint.contracts import views
