@@ -648,6 +648,22 @@ def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed()
     assert story.chain is before
 
 
+@pytest.mark.parametrize(("hooks", "ids"), [((), ["c.a.1", "c.b.1"]), (("pre",), ["c.a.1"])])
+def test_c8_calls_of_one_tool_run_one_after_the_other_where_hooks_may_make_them_equal(
+    hooks: tuple[str, ...], ids: list[str]
+) -> None:
+    steps = plan(Step(id="a", required_tools=("send",)), Step(id="b", required_tools=("send",)))
+    story = Story(Task(goal="send to ann and bob", parallel=3), spec("send", read_only=False, hooks=hooks))
+    story.submit()
+    story.draft(steps, intent=Intent(effects_asked=(IntentEntry(tools=("send",), words="send"),)))
+    story.propose(call("send", to="ann"), thought=story.thoughts[1])
+    story.propose(call("send", to="bob"), thought=story.thoughts[2])
+    assert names(story) == ids
+    story.result()
+    assert names(story) == ["c.a.1", "c.b.1"]
+    assert bool(story.dispatches[-1].done) is bool(hooks), "hooks that make them equal are known by the worker"
+
+
 def test_c8_a_literal_chain_that_fails_later_keeps_no_result() -> None:
     steps = (tool_step("a", call("read")), tool_step("b", call("find")), tool_step("c", call("look")))
     story = literal(*steps, parallel=3)

@@ -81,8 +81,12 @@ def _pending(work: Work) -> list[Action]:
 
 
 def _effects(checked: CheckedCall) -> set[str]:
-    """The signatures of the effects of a call: its own, and those of the calls that a skill makes of it."""
-    return {one.signature for one in (checked, *checked.nested) if not one.spec.read_only}
+    """The signatures of the effects of a call: its own, and those of the calls that a skill makes of it. Of a model's
+    call of a tool with hooks the name, since these may make an equal one of any other.
+    """
+    bound = checked.work.origin is not PlanOrigin.LITERAL
+    made = (one for one in (checked, *checked.nested) if not one.spec.read_only)
+    return {one.spec.name if bound and one.spec.hooks else one.signature for one in made}
 
 
 def owner_of(work: Work, index: int, tool: str) -> str | None:
