@@ -233,8 +233,7 @@ def _ask(work: Work, index: int, said: str) -> Next | None:
 def _last_error(work: Work, index: int) -> tuple[str, ErrorInfo] | None:
     """Of the last result of each tool of a step the newest that is an error, and whose it is."""
     seen = set[str]()
-    for number in range(work.run[index].actions, 0, -1):
-        action = work.actions[work.action_id(index, number)]
+    for action in reversed([one for one in work.actions.values() if one.step == index]):
         if action.tool not in seen and action.error is not None:
             return action.tool, action.error
         seen.add(action.tool)

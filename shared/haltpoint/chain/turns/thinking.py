@@ -136,11 +136,7 @@ def stand_in(work: Work, why: str) -> str:
     """
     if work.answer:
         return work.answer
-    lines = [
-        f"{action.tool}: {action.data[:RECEIPT_WIDTH]}"
-        for name in _receipts(work)
-        if (action := work.actions.get(name)) is not None and action.satisfies
-    ]
+    lines = [f"{one.tool}: {one.data[:RECEIPT_WIDTH]}" for one in work.actions.values() if one.satisfies]
     own = phrases(limits.language(work.task, work.world.policy))
     return "\n".join((f"{own.unanswered}: {why}.", *((own.results, *lines) if lines else ())))
 
