@@ -257,7 +257,7 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
         ),
         ({"parameters": typed(members=typed(name={}))}, {"members": {"name": None}}, []),
         ({"parameters": typed(members=BY_ROLE), "new": ("members",)}, {"members": {"e@x.org": "editor"}}, []),
-        ({"parameters": typed(whom=BY_ROLE), "targets": {"whom": ""}}, {"whom": {"e@x.org": "v"}}, ["whom{e@x.org}"]),
+        ({"parameters": typed(whom=BY_ROLE), "targets": {"whom": ""}}, {"whom": {"e@x.org": "viewer"}}, ["whom{e@x.org}"]),
         (
             {"parameters": typed(whom={**BY_ROLE, "default": {"e@x.org": "viewer"}}), "targets": {"whom": ""}},
             {"whom": {"e@x.org": "viewer"}},
