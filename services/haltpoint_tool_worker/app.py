@@ -10,9 +10,11 @@ from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.limits.effects import EffectStore
 from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
+from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits, hear
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
@@ -54,8 +56,10 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, retention = here.settings, here.settings.limits.retention
     receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    limits = Limits(LimitStore(here.calls, here.topology, settings.lease), here.instance, registry.queues)
-    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease, limits)
+    limit_store = LimitStore(here.calls, here.topology, settings.lease)
+    limits = Limits(limit_store, here.instance, registry.queues)
+    effects = EffectKeys(EffectStore(here.calls, here.topology, settings.lease), limit_store)
+    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease, limits, effects)
     dead_letters = DeadLetters(here.calls, here.topology)
     handlers = Handlers(
         slots, pipeline, receipt_store, dead_letters, here.stopping.is_set, action_line(settings.log.actions)

@@ -225,8 +225,10 @@ class Handlers:
             return
         if (status := receipt.result()) is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value)
-        elif self._tell is not None:
-            self._tell(job, finished)
+        else:
+            self._pipeline.recorded(job, finished)
+            if self._tell is not None:
+                self._tell(job, finished)
         if job.span is not None:
             fault = finished.outcome.error
             told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}

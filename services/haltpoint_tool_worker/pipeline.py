@@ -29,6 +29,7 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
 from haltpoint_tool_worker.admission.approval import NOT_APPROVED, bound, refusal
+from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
@@ -56,15 +57,22 @@ class Pipeline:
         tracing: telemetry.Tracing,
         lease: float,
         limits: Limits,
+        effects: EffectKeys,
     ) -> None:
         self._registry = registry
-        self._admission = Admission(registry, receipt_store, runner, self._nested)
+        self._admission = Admission(registry, receipt_store, runner, self._nested, effects)
+        self._effects = effects
         self._receipt_store = receipt_store
         self._runner = runner
         self._tracing = tracing
         self._lease = lease
         self._limits = limits
         self.leave = limits.leave
+
+    def recorded(self, job: Job, finished: Finished) -> None:
+        """Its receipt is on record."""
+        if job.effect is not None and (tool := self._registry.find(job.request.tool)) is not None:
+            self._effects.settle(job, finished, tool.spec)
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
         until = time.time_ns() // 1_000_000 + round(seconds * 1000)
@@ -99,7 +107,11 @@ class Pipeline:
         spec = call.tool.spec
         if (spec.limits or spec.queue in self._limits.watched) and (held := await self._limits.enter(job, spec)):
             return self._finished(job, held_back(job, held), began, call.records)
-        if call.approved or not job.repeatable:
+        if call.effect is not None:
+            late = await self._effects.reserve(job, call.tool.spec, call.effect, call.seconds)
+            if late is not None:
+                return self._finished(job, late, began, call.records)
+        if call.approved or call.effect is not None or not job.repeatable:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status, call)

@@ -19,6 +19,8 @@ from tests.chaos.system import Child, System, pretty, task
 from tests.support import wait_until
 
 EFFECTS = {"read_only": "look", "idempotent": "save", "other": "send", "destructive": "drop"}
+ONCE = {**EFFECTS, "once": "pay"}
+"""With one whose effect happens once over all chains (E6): it dies around its reservation too."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,18 @@ def _cells() -> list[Cell]:
         *(Cell(Party.WORKER, ("preview",), "destructive", nth) for nth in (1, 2)),
         *(Cell(Party.GATEWAY, (point,), "destructive") for point in _around("answer")),
         Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
+        # Between the reservation of an effect, its claim, the effect and its record, and the end of the reservation.
+        *(
+            Cell(Party.WORKER, (point,), "once")
+            for point in (
+                *_around("reserve_effect"),
+                "after claim",
+                "effect",
+                *_around("complete"),
+                "after settle_effect",
+            )
+        ),
+        Cell(Party.WORKER, ("after reserve_effect", "after reserve_effect"), "once"),
     ]
     for effects in EFFECTS:
         cells += (Cell(Party.WORKER, (point,), effects) for point in ("read", "effect", *_around("complete")))
@@ -92,7 +106,7 @@ async def run_cell(cell: Cell, folder: Path) -> None:
                 await _server(cell, system)
             case Party.WORKER:
                 await system.host(Party.EXECUTOR)
-                await _die(cell, system, task(EFFECTS[cell.effects], "look"))
+                await _die(cell, system, task(ONCE[cell.effects], "look"))
             case Party.EXECUTOR:
                 await system.host(Party.WORKER)
                 await _die(cell, system, task(EFFECTS[cell.effects], "look"))

@@ -61,3 +61,9 @@ async def ask(text: str, ctx: Ctx) -> ToolResult[dict[str, Any]]:
     await _happen(ctx, "read_only", text)
     options = [Option(id=name, title=name, value={"text": f"{text} {name}"}) for name in ("left", "right")]
     return ctx.clarify("side", "Which one?", options)
+
+
+@tool(queue="chaos", effect_key="pay:{text}", says="Paid {text}")
+async def pay(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Pay something: once, whichever chain asks for it."""
+    return await _happen(ctx, "other", text)

@@ -14,6 +14,8 @@ CHOSEN = (
     Cell(Party.PLANNER, ("before record_thought",), "other"),
     Cell(Party.GATEWAY, ("after answer",), "destructive"),
     Cell(Party.WORKER, ("preview",), "destructive", 2),
+    Cell(Party.WORKER, ("after reserve_effect",), "once"),
+    Cell(Party.WORKER, ("effect",), "once"),
     Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
     Cell(None, ("while a tool runs",), "read_only"),
 )

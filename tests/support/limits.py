@@ -6,6 +6,7 @@ from typing import Any
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.limits.reserving import Place, Reserved, Turn
+from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits
 
 GO = Reserved(Turn.GO, 0.0, "", watch=False)
@@ -45,3 +46,8 @@ class PaperLimits:
 def unlimited(paper: PaperLimits | None = None, *queues: str) -> Limits:
     """The limits of a worker that watches these queues only."""
     return Limits(paper or PaperLimits(), "worker-1", queues)  # type: ignore[arg-type]
+
+
+def no_effects() -> EffectKeys:
+    """For tools without an effect_key: nothing is asked."""
+    return EffectKeys(None, None)  # type: ignore[arg-type]

@@ -23,9 +23,11 @@ from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict
 from haltpoint.contracts.tools import CONFIRMED, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
+from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
 from haltpoint_tool_worker.admission.given import authors_own, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
@@ -68,7 +70,7 @@ class ToolCall:
     `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
     its context calls other tools by. `asks`: hooks, origins or a person have to be asked before it may run. After an
     exception of `no_effect` nothing has happened. `shown` is what its preview says. `approved` is the digest of the
-    call when an order says that a person has approved it, which the claim finds out.
+    call when an order says that a person has approved it, which the claim finds out. `effect` is one that happens once.
     """
 
     tool: Tool
@@ -83,6 +85,7 @@ class ToolCall:
     no_effect: tuple[type[BaseException], ...] = ()
     shown: Shown = Shown()
     approved: str = ""
+    effect: Effect | None = None
 
 
 @value
@@ -108,7 +111,10 @@ CallsOf = Callable[[Job, Tool, float], Calls]
 class Admission:
     """For all calls of a worker."""
 
-    def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, calls_of: CallsOf) -> None:
+    def __init__(
+        self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, calls_of: CallsOf, effects: EffectKeys
+    ) -> None:
+        self._effects = effects
         self._calls_of = calls_of
         self._registry = registry
         self._receipt_store = receipt_store
@@ -141,7 +147,7 @@ class Admission:
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
         watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
-        watched = watched or bool(request.reasons) or request.approval is not None
+        watched = watched or bool(request.reasons) or request.approval is not None or spec.effect_key is not None
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
@@ -176,13 +182,20 @@ class Admission:
         if tool.spec.destructive and tool.spec.plan is None:  # of a skill with steps each call is asked about itself
             words = _DESTRUCTIVE.format(request.tool)
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
+        effect = None
+        if tool.spec.effect_key is not None:
+            asked = bool(run.asked or reasons or request.approval is not None)
+            found = await self._effects.look(job, tool.spec, run.text, asked=asked)
+            if isinstance(found, Reading):
+                return Refusal(found, tuple(run.records))
+            effect, reasons = found, (*found.reasons, *reasons)
         if run.asked or reasons or request.approval is not None:
             context = self._context(job, tool)
             seconds = min(request.timeout, self._left(job))
             taken = await take_preview(self._runner, job, tool, run.text, context, seconds)
             if isinstance(taken, Reading):
                 return Refusal(taken, tuple(run.records))
-            shown = taken
+            shown = taken if effect is None else effect.bind(taken)
             approved = digest_of(request.action_id, request.tool, from_json(run.text), shown.digest)
             if request.approval is None or request.approval.digest != approved:
                 reasons = reasons if request.approval is None else (*reasons, _changed(tool, run))
@@ -202,6 +215,7 @@ class Admission:
             records=tuple(run.records),
             shown=shown,
             approved=approved,
+            effect=effect,
         )
         return self._with_context(job, call)
 
@@ -210,6 +224,8 @@ class Admission:
         tool = self._registry.find(job.request.tool)
         if tool is None or tool.reconcile is None:
             return unknown(job.request.tool, "its worker can no longer be asked whether it happened")
+        if tool.spec.effect_key is not None:
+            job.effect = OwnEffect(effect_of(tool.spec, job.request.tenant, job.arguments).digest)
         return await reconciled(self._runner, job, tool, self._context(job, tool), self._left(job))
 
     async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
@@ -296,6 +312,8 @@ def _changed(tool: Tool, run: HookRun) -> Reason:
 
 def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
     """Why this tool may not call that one, in words; None when it may."""
+    if called.effect_key is not None:
+        return f"{called.name} has an effect_key, so it needs a step of its own: a tool cannot call it"
     if called.plan is not None:
         return f"{called.name} is a skill with steps, which runs in a chain of its own: a tool cannot call it"
     if caller.read_only and not called.read_only:

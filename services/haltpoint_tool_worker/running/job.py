@@ -9,6 +9,7 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.results import NestedCall
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
@@ -26,7 +27,7 @@ class Job(Struct, eq=False):
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
     another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
     limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes`: its
-    queue's breaker waits for its end (E6).
+    queue's breaker waits for its end; `effect` is what it has reserved (E6).
     """
 
     ref: EntryRef
@@ -54,6 +55,7 @@ class Job(Struct, eq=False):
     place: Place | None = None
     placed_at: float = 0.0
     probes: bool = False
+    effect: OwnEffect | None = None
 
     @property
     def nested(self) -> bool:

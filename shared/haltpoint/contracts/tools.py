@@ -11,6 +11,7 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan
 
 DEFAULT_TIMEOUT: Final = 30.0  # seconds
+EFFECT_TTL: Final = 30 * 86400.0  # seconds
 CONFIRMED = "confirmed"
 """The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
 
@@ -89,6 +90,8 @@ class ToolSpec(Contract):
     reconciles: Annotated[bool, Meta(description="it can be asked whether a call in doubt happened (E5)")] = False
     retry: Annotated[Retry | None, Meta(description="how often a call that may run again does (E2)")] = None
     limits: Annotated[tuple[Limit, ...], Meta(description="what all workers together keep to (E6)")] = ()
+    effect_key: Annotated[str | None, Meta(description="names its one effect, over all chains of a tenant (E6)")] = None
+    effect_ttl: Annotated[Seconds, Meta(description="seconds that the effect is remembered")] = EFFECT_TTL
     says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
     confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
         False

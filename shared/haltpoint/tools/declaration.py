@@ -27,7 +27,8 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.tools import DEFAULT_TIMEOUT, UNITS, Retry, ToolSpec
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT, EFFECT_TTL, UNITS, Retry, ToolSpec
+from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.limits import limits_of
 from haltpoint.tools.preview import Preview, preview_of
@@ -54,6 +55,8 @@ _NO_FLAGS: Final = (
     "at_once",
     "cache",
     "shared",
+    "effect_key",
+    "effect_ttl",
 )
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -86,6 +89,8 @@ class Traits(TypedDict, total=False):
     at_once: int | str | tuple[int | str, ...]
     cache: str | float
     shared: bool
+    effect_key: str
+    effect_ttl: str | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +198,14 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         raise DeclarationError("read_only and preview contradict each other: a preview tells what a call would change")
     if (traits.get("read_only") or traits.get("idempotent")) and "reconcile" in traits:
         raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
+    if traits.get("read_only") and "effect_key" in traits:
+        raise DeclarationError("read_only and effect_key contradict each other: a read-only tool has no effect")
+    if traits.get("internal") and "effect_key" in traits:
+        raise DeclarationError("internal and effect_key contradict each other: a call of another tool is no action")
+    if traits.get("repeats") and "effect_key" in traits:
+        raise DeclarationError("repeats and effect_key contradict each other: the effect happens once")
+    if "effect_ttl" in traits and "effect_key" not in traits:
+        raise DeclarationError("effect_ttl needs an effect_key")
     if traits.get("read_only") and traits.get("repeats"):
         words = "repeats is for effects; a read-only tool whose results change says polls=True"
         raise DeclarationError(f"read_only and repeats contradict each other: {words}")
@@ -219,6 +232,8 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             reconciles="reconcile" in traits,
             retry=_retry(traits.get("retry", Retry())),
             limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
+            effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
+            effect_ttl=seconds_of(traits.get("effect_ttl", EFFECT_TTL), "effect_ttl"),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,

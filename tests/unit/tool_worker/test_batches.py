@@ -25,7 +25,7 @@ from haltpoint_tool_worker.running import runner as runner_module
 from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.running.slots import Slots
 from tests.support import wait_until
-from tests.support.limits import unlimited
+from tests.support.limits import no_effects, unlimited
 
 STREAM = "hp:{0}:tools:default"
 LEFT_BEHIND: contextvars.ContextVar[str] = contextvars.ContextVar("left_behind", default="")
@@ -124,7 +124,7 @@ async def worker() -> AsyncIterator[Worker]:
         assert found is not None
         registry.add(found)
     receipt_store: Any = receipts
-    pipeline = Pipeline(registry, receipt_store, runner, Tracing(None), 10.0, unlimited())
+    pipeline = Pipeline(registry, receipt_store, runner, Tracing(None), 10.0, unlimited(), no_effects())
     handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():

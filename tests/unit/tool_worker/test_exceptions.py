@@ -29,7 +29,7 @@ from haltpoint_tool_worker.results.failures import TABLE, Cause, Effects, Verdic
 from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
-from tests.support.limits import unlimited
+from tests.support.limits import no_effects, unlimited
 from tests.unit.tool_worker import hostile
 from tests.unit.tool_worker.test_classify import http_error
 from tests.unit.tool_worker.test_hooks import Paper
@@ -127,7 +127,7 @@ async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **
         **order,
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
-    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited())  # type: ignore[arg-type]
+    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited(), no_effects())  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
     assert finished is not None

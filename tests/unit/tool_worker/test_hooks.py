@@ -34,7 +34,7 @@ from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
-from tests.support.limits import unlimited
+from tests.support.limits import no_effects, unlimited
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
 
 OK = NextAction.CONTINUE
@@ -187,7 +187,7 @@ async def run_call(
         **order,
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
-    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited())  # type: ignore[arg-type]
+    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited(), no_effects())  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
     assert finished is not None

@@ -16,7 +16,7 @@ from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
-from tests.support.limits import PROBE, WATCHED_GO, PaperLimits, rests, unlimited
+from tests.support.limits import PROBE, WATCHED_GO, PaperLimits, no_effects, rests, unlimited
 from tests.unit.tool_worker.test_hooks import Paper
 
 RAN: list[str] = []
@@ -69,7 +69,7 @@ async def run_call(limits: Limits, tool: Tool, *others: Tool, **order: Any) -> F
         **given,
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, "{}", None, 1, time.monotonic())
-    pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, limits)  # type: ignore[arg-type]
+    pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, limits, no_effects())  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     pipeline.leave(job)
     runner.close()

@@ -29,7 +29,7 @@ from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.skills.folders import skills_in
-from tests.support.limits import unlimited
+from tests.support.limits import no_effects, unlimited
 from tests.unit.tool_worker.test_hooks import Paper, declared, post, pre
 
 DONE: list[str] = []
@@ -237,7 +237,7 @@ async def work(
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
     age(job)
-    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited())  # type: ignore[arg-type]
+    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited(), no_effects())  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
     runner.close()
     return finished

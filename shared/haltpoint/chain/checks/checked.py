@@ -134,11 +134,16 @@ def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str
 @lru_cache(maxsize=2048)
 def signature_of(known: Compiled, text: str) -> str:
     """Sixteen hex digits over the tool and its arguments (JSON text); of askHuman over what the question says."""
-    spec, given = known.spec, read_json(text)
+    spec = known.spec
+    return hashlib.sha256(json.dumps([spec.name, alike(spec, text)], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def alike(spec: ToolSpec, text: str) -> Any:
+    """The arguments of a call (JSON text) in the one form that equal calls have: defaults filled in, typed, trimmed."""
+    given = read_json(text)
     if spec.name == human_tool.NAME:
         given = human_tool.asked_in(given)
-    alike = walked(given, spec.parameters, spec.parameters, _scalar, filled=True)
-    return hashlib.sha256(json.dumps([spec.name, alike], sort_keys=True).encode()).hexdigest()[:16]
+    return walked(given, spec.parameters, spec.parameters, _scalar, filled=True)
 
 
 def _scalar(value: Any, leaves: Nodes) -> Any:

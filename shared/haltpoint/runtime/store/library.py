@@ -28,6 +28,7 @@ _PARTS: Final = (
     "leases",
     "feedback",
     "limits",
+    "effects",
 )
 """Files in the order in which they are joined, behind the names of `rows`: what one defines, the next ones use."""
 

@@ -79,6 +79,10 @@ class LimitStore:
         turn, ms, words, watch = reply
         return Reserved(Turn(turn.decode()), ms / 1000, words.decode(errors="replace"), watch == 1)
 
+    def rest(self, queue: str, action: str, seconds: float, words: str) -> "asyncio.Future[Any]":
+        """Let people see that a call comes back in so many seconds, and why."""
+        return self._function("rest", queue, queue, action, round(seconds * 1000), words)
+
     def called(self, queue: str, action: str, caller: str, *, failed: bool) -> "asyncio.Future[Any]":
         """Tell the queue's breaker how a call has ended: `failed` with SERVER or TIMEOUT."""
         return self._function("called", queue, queue, action, caller, int(failed))

@@ -172,6 +172,17 @@ register('reserve', function(keys, args)
 end)
 
 --[[
+hp2_rest queue action ms words
+
+A call comes back in so many ms, because of something else than the queue's own limits: people see it too.
+]]
+register('rest', function(keys, args)
+  local at = precise_now()
+  rest(prefix_of(keys), args[1], args[2], at + tonumber(args[3]), args[4], at)
+  return 1
+end)
+
+--[[
 hp2_renew lease [name caller]...
 
 Keep the places of `at_once` that these calls have for so many ms more. Returns how many had none any more.

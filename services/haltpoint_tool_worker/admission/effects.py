@@ -1,0 +1,163 @@
+"""Effects that happen once, whichever chain of a tenant asks for them (CONTRACT E6): `effect_key` of a tool.
+
+A call looks for an earlier one before a person is asked about it, and reserves its effect right before it is claimed.
+Of two calls one runs. The other is denied, with what the first one did; it rests while the first is under way or in
+doubt, until the chain of the first has resolved the doubt. Where a person is asked about the call anyway, they see what
+the first one did: their yes, which is bound to it, allows it once more. A person is always asked about a doubt that no
+chain will resolve any more.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from string import Formatter
+from typing import Any, Final
+
+from msgspec import json
+from msgspec.structs import replace
+from redis.exceptions import RedisError
+
+from haltpoint.chain.checks.checked import alike
+from haltpoint.chain.checks.deeds import shown
+from haltpoint.contracts.base import value
+from haltpoint.contracts.people.approvals import digest_of_preview
+from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.limits.effects import (
+    EffectStore,
+    Prior,
+    Standing,
+    digest_of_effect,
+    standing_of_outcome,
+)
+from haltpoint.runtime.store.limits.reserving import LimitStore, Reserved, Turn
+from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint_tool_worker.admission.limits import held_back
+from haltpoint_tool_worker.admission.preview import Shown
+from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
+from haltpoint_tool_worker.results.outcomes import Reading, read_failure
+from haltpoint_tool_worker.running.job import Job
+
+_FIRST_REST, _LONGEST_REST = 0.3, 5.0
+"""Seconds that a call rests for another one: at first, and when it has rested often."""
+_RESTS: Final = {Standing.UNDER_WAY: "is under way", Standing.IN_DOUBT: "is in doubt, until that is resolved"}
+_ADVICE: Final = (
+    "Do not call it again. A person can allow it once more where they are asked about this tool ([[approvals]])."
+)
+
+_log = logs.get(__name__)
+
+
+@value
+class Effect:
+    """The effect of one call: its name, and the same in words. `first` is an earlier call of it, whose effect is free
+    again, or (`asked`) that a person has to allow to be repeated.
+    """
+
+    digest: str
+    words: str
+    first: Prior | None = None
+    asked: bool = False
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """What a person is to know."""
+        if self.first is None or not self.asked:
+            return ()
+        return (Reason(kind=ReasonKind.REPEAT, words=f"{_told(self.words, self.first)} Make it again?"),)
+
+    def bind(self, seen: Shown) -> Shown:
+        """What a person sees of the call, bound to the earlier one: their yes holds for no other."""
+        if self.first is None or not self.asked:
+            return seen
+        return Shown(seen.text, digest_of_preview(f"{seen.digest} {self.first.reservation.owner}"))
+
+
+def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
+    """The effect of a call with these arguments (JSON text): equal values in other spellings make the same one."""
+    given, plain = alike(spec, arguments), json.decode(arguments or "{}")
+    parts: list[Any] = []
+    words = ""
+    for text, name, _, _ in Formatter().parse(spec.effect_key or ""):
+        parts.append(text)
+        words += text
+        if name is not None:
+            parts.append([given.get(name)])
+            words += shown(name, plain.get(name, given.get(name)))
+    return Effect(digest_of_effect(tenant, parts), words)
+
+
+class EffectKeys:
+    """For all calls of a worker."""
+
+    def __init__(self, store: EffectStore, limits: LimitStore) -> None:
+        self._store = store
+        self._limits = limits
+
+    async def look(self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool) -> Effect | Reading:
+        """The call's effect, with an earlier call of it; or the result of this one, which rests or is denied.
+
+        `asked`: a person is asked about the call anyway.
+        """
+        effect = effect_of(spec, job.request.tenant, arguments)
+        first = await self._store.prior(effect.digest, job.request.action_id)
+        if first is None or first.standing is Standing.FREE:
+            return Effect(effect.digest, effect.words, first)
+        if first.standing in _RESTS:
+            return self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
+        if first.standing is Standing.DONE and not asked:
+            return _denied(spec, effect, first)
+        return Effect(effect.digest, effect.words, first, asked=True)
+
+    async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> Reading | None:
+        """Reserve the effect for the call; or the result of a call that came too late, and rests."""
+        over = None if effect.first is None else effect.first.reservation
+        job.effect = await self._store.reserve(
+            effect.digest, job.request.action_id, seconds, spec.effect_ttl, over, keep=effect.asked
+        )
+        return self._rests(job, spec, "another call of it began first") if job.effect is None else None
+
+    def settle(self, job: Job, finished: Finished, spec: ToolSpec) -> None:
+        """The receipt is on record, so the effect is done, or free again. A doubt stays that of the chain."""
+        own, request = job.effect, job.request
+        tried = job.repeatable and request.attempt - request.limited > 1
+        standing = standing_of_outcome(finished.outcome, tried_before=tried)
+        if own is None or standing not in (Standing.DONE, Standing.FREE):
+            return
+        deed = None if finished.metadata is None else finished.metadata.deed
+        says = "" if deed is None else deed.says
+        self._store.settle(own, request.action_id, standing, says, spec.effect_ttl).add_done_callback(_ignored)
+
+    def _rests(self, job: Job, spec: ToolSpec, why: str) -> Reading:
+        seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))
+        words = f"the effect_key {spec.effect_key} of {spec.name}"
+        self._limits.rest(spec.queue, job.request.action_id, seconds, words).add_done_callback(_ignored)
+        reading = held_back(job, Reserved(Turn.REST, seconds, words, watch=False))
+        fault = reading.outcome.error
+        assert fault is not None  # noqa: S101 - it is held back by it
+        told = replace(fault, message=f"{fault.message}: {why}")
+        return read_failure(Failure(told, Cause.NO_EFFECT, again=True))
+
+
+def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> Reading:
+    words = f"{spec.name} was not called: {_told(effect.words, first)}"
+    fault = fault_of(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
+    data = {"first": {"action_id": first.reservation.owner, "says": first.says}}
+    reading = read_failure(Failure(fault, Cause.NO_EFFECT))
+    return Reading(reading.outcome, json.encode(data).decode(), failure=reading.failure)
+
+
+def _told(words: str, first: Prior) -> str:
+    at = f"{datetime.fromtimestamp(first.reservation.at / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+    if first.standing is Standing.DONE:
+        says = f": {first.says}" if first.says else ""
+        return f"{words} was done at {at} by {first.reservation.owner}{says}."
+    return f"{words} was begun at {at} by {first.reservation.owner}, may have happened, and its chain is over."
+
+
+def _ignored(reply: "asyncio.Future[Any]") -> None:
+    """The receipt of the action still says what became of it."""
+    if not reply.cancelled() and isinstance(error := reply.exception(), (*UNREACHABLE, RedisError)):
+        _log.info("what became of an effect could not be written down", reason=str(error))

@@ -1,0 +1,79 @@
+--[[
+Effects that happen once, whichever chain asks for them (CONTRACT E6): `effect_key` of a tool. A record is in the
+partition of its own key, `effect:<digest>`, a hash:
+
+  owner, n     the action that it is reserved for, and how often it was reserved
+  state        reserved, or done
+  at, until    when it was reserved, and when that call cannot run any more unless its worker renews its lease (ms)
+  says         the line of the deed, when it is done
+  before       a former record, which a person allowed to be repeated: MessagePack of its fields
+
+What is reserved is freed or done by its owner's worker after the receipt. Should that get lost, the receipt still says
+it: whoever wants the key next looks at the owner's chain (runtime/store/limits/effects.py), which is in another
+partition. So it names the `n` that it has judged, and another reservation meanwhile makes the judgement void.
+]]
+
+local RESERVED, DONE = 'reserved', 'done'
+
+local function read_effect(key)
+  local is = redis.call('HMGET', key, 'owner', 'n', 'state', 'at', 'until', 'says')
+  return is[1] and { owner = is[1], n = is[2], state = is[3], at = is[4], ['until'] = is[5], says = is[6] or '' }
+end
+
+--[[
+hp2_reserve_effect key action judged keep run ttl
+
+Reserve an effect for an action: when it is free, is the action's own, or is at its `judged`-th reservation, which the
+caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
+  run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept
+Returns {1, n} or {0, n, owner, state, at, says}: it is another's.
+]]
+register('reserve_effect', function(keys, args)
+  local prefix = prefix_of(keys)
+  local at, key = real_now(), prefix .. 'effect:' .. args[1]
+  local is = read_effect(key)
+  local before
+  if is and is.owner ~= args[2] then
+    if is.n ~= args[3] then
+      return { 0, tonumber(is.n), is.owner, is.state, tonumber(is.at), is.says }
+    end
+    before = args[4] == '1' and cmsgpack.pack(is)
+  end
+  local n = is and tonumber(is.n) + 1 or 1
+  redis.call('HSET', key, 'owner', args[2], 'n', n, 'state', RESERVED, 'at', digits(at),
+    'until', digits(at + tonumber(args[5])), 'says', '')
+  if before then
+    redis.call('HSET', key, 'before', before)
+  end
+  redis.call('PEXPIRE', key, args[6])
+  return { 1, n }
+end)
+
+--[[
+hp2_settle_effect key action n state says ttl
+
+The effect that was reserved for this action (at this `n`; '' for whichever) is `done`, in these words, or `free`: it is
+known not to have happened. A former one that a person had allowed to be repeated is on record again then.
+Returns 1, or 0: it is not the action's.
+]]
+register('settle_effect', function(keys, args)
+  local key = prefix_of(keys) .. 'effect:' .. args[1]
+  local is = read_effect(key)
+  if not is or is.owner ~= args[2] or (args[3] ~= '' and is.n ~= args[3]) then
+    return 0
+  end
+  local before = redis.call('HGET', key, 'before')
+  if args[4] == DONE then
+    redis.call('HSET', key, 'state', DONE, 'says', args[5])
+    redis.call('HDEL', key, 'before')
+    redis.call('PEXPIRE', key, args[6])
+  elseif before then
+    local former = cmsgpack.unpack(before)
+    redis.call('HSET', key, 'owner', former.owner, 'n', tonumber(is.n) + 1, 'state', former.state, 'at', former.at,
+      'until', former['until'], 'says', former.says)
+    redis.call('HDEL', key, 'before')
+  else
+    redis.call('DEL', key)
+  end
+  return 1
+end)
