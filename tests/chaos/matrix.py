@@ -51,16 +51,8 @@ def _cells() -> list[Cell]:
         *(Cell(Party.GATEWAY, (point,), "destructive") for point in _around("answer")),
         Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
         # Between the reservation of an effect, its claim, the effect and its record, and the end of the reservation.
-        *(
-            Cell(Party.WORKER, (point,), "once")
-            for point in (
-                *_around("reserve_effect"),
-                "after claim",
-                "effect",
-                *_around("complete"),
-                "after settle_effect",
-            )
-        ),
+        *(Cell(Party.WORKER, (point,), "once") for point in (*_around("reserve_effect"), *_around("settle_effect"))),
+        *(Cell(Party.WORKER, (point,), "once") for point in ("after claim", "effect", *_around("complete"))),
         Cell(Party.WORKER, ("after reserve_effect", "after reserve_effect"), "once"),
     ]
     for effects in EFFECTS:

@@ -144,6 +144,20 @@ def delete_page(page: str, ctx: Ctx, keep_days: int = 0) -> dict[str, Any]:
     return {"deleted": page}
 
 
+@tool(effect_key="wire:{invoice}", says="Wired the money of {invoice}")
+def wire(invoice: str, ctx: Ctx) -> dict[str, Any]:
+    """Pay an invoice: once, whichever chain asks for it."""
+    _write_down(ctx, f"wired {invoice}")
+    return {"wired": invoice}
+
+
+@tool(destructive=True, effect_key="void:{invoice}", says="Voided {invoice}")
+def void(invoice: str, ctx: Ctx) -> dict[str, Any]:
+    """Void an invoice."""
+    _write_down(ctx, f"voided {invoice}")
+    return {"voided": invoice}
+
+
 @tool
 def refund(to: str, amount: float, ctx: Ctx) -> dict[str, float]:
     """Pay money back."""

@@ -30,6 +30,9 @@ class PaperLimits:
         self.told.append(f"reserve {spec.name} {action} {tenant or ''}".strip())
         return self.answers.pop(0) if self.answers else GO
 
+    def rest(self, queue: str, action: str, _seconds: float, words: str) -> "asyncio.Future[Any]":
+        return self._done(f"rest {queue} {action} {words}")
+
     def called(self, queue: str, action: str, _caller: str, *, failed: bool) -> "asyncio.Future[Any]":
         return self._done(f"called {queue} {action} {'failed' if failed else 'well'}")
 

@@ -1,5 +1,6 @@
 """@tool and register: what a typed function becomes, and what is refused while the module is imported."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -302,3 +303,34 @@ def test_e6_a_limit_that_cannot_be_read_is_a_declaration_error(traits: dict[str,
     (name,) = traits
     with pytest.raises(DeclarationError, match=f"{name}="):
         register(send, **traits)
+
+
+def pay(invoice: str, amount: float = 0) -> None:
+    """Pay something."""
+
+
+def test_e6_an_effect_key_names_parameters_and_is_remembered_for_thirty_days() -> None:
+    made = register(pay, effect_key="pay:{invoice}").spec
+    assert (made.effect_key, made.effect_ttl) == ("pay:{invoice}", 30 * 86400.0)
+    assert register(pay, effect_key="pay:{invoice}:{amount}", effect_ttl="2d").spec.effect_ttl == 2 * 86400.0
+
+
+@pytest.mark.parametrize(
+    ("traits", "words"),
+    [
+        ({"effect_key": "pay:{order}"}, "{order} is not a parameter; there are: invoice, amount"),
+        ({"effect_key": "pay:{invoice!r}"}, "Name it alone"),
+        ({"effect_key": "pay:{invoice"}, "expected '}'"),
+        ({"effect_key": "pay"}, "names no parameter"),
+        ({"effect_key": ""}, "write it like"),
+        ({"effect_key": ("pay", "invoice")}, "write it like"),
+        ({"effect_ttl": "2d"}, "effect_ttl needs an effect_key"),
+        ({"effect_key": "pay:{invoice}", "effect_ttl": "soon"}, "effect_ttl='soon'"),
+        ({"effect_key": "pay:{invoice}", "read_only": True}, "read_only and effect_key contradict"),
+        ({"effect_key": "pay:{invoice}", "internal": True}, "internal and effect_key contradict"),
+        ({"effect_key": "pay:{invoice}", "repeats": True}, "repeats and effect_key contradict"),
+    ],
+)
+def test_e6_an_effect_key_that_cannot_hold_is_a_declaration_error(traits: dict[str, Any], words: str) -> None:
+    with pytest.raises(DeclarationError, match=re.escape(words)):
+        register(pay, **traits)

@@ -1,0 +1,112 @@
+"""Effects that happen once, as the functions keep them and as other chains see them (CONTRACT E6)."""
+
+import asyncio
+
+import pytest
+from redis.asyncio import Redis
+
+from haltpoint.contracts.events import TaskCancelled
+from haltpoint.contracts.results import ErrorType
+from haltpoint.runtime.store.limits.effects import EffectStore, OwnEffect, Prior, Standing, digest_of_effect
+from haltpoint.runtime.streams.topology import Topology
+from tests.support.builders import failed, literal_task
+from tests.support.desk import Desk, Order
+
+PAY = digest_of_effect("acme", ["pay:", ["p1"]])
+DAY = 86400.0
+
+
+@pytest.fixture
+async def effects(desk: Desk) -> EffectStore:
+    return EffectStore(desk.calls, desk.topology, 10.0)
+
+
+async def begun(desk: Desk, effects: EffectStore) -> Order:
+    """A call that has reserved the effect and was claimed."""
+    order = await desk.order_of(literal_task(1, "send"))
+    assert await effects.reserve(PAY, order.data.action_id, 30.0, DAY, keep=False)
+    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    return order
+
+
+async def seen(effects: EffectStore, by: str = "other.s.1") -> Prior:
+    found = await effects.prior(PAY, by)
+    assert found is not None
+    return found
+
+
+async def test_e6_one_of_many_reserves_an_effect(effects: EffectStore) -> None:
+    assert await effects.prior(PAY, "c1.s.1") is None
+    tries = (effects.reserve(PAY, f"c{number}.s.1", 30.0, DAY, keep=False) for number in range(20))
+    won = [one for one in await asyncio.gather(*tries) if one is not None]
+    assert won == [OwnEffect(PAY, 1)]
+    assert await effects.reserve(PAY, "c0.s.1", 30.0, DAY, keep=False) == OwnEffect(PAY, 2)  # its next attempt
+
+
+async def test_e6_a_record_is_kept_for_its_time_in_the_partition_of_its_key(effects: EffectStore, redis: Redis) -> None:
+    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
+    (key,) = await redis.keys("*effect*")
+    assert key == Topology(1).key_of("effect", PAY).encode()
+    assert 0 < await redis.ttl(key) <= DAY
+
+
+async def test_e6_what_is_free_again_another_action_may_have(effects: EffectStore) -> None:
+    own = await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
+    assert own is not None
+    assert await effects.settle(own, "c2.s.1", Standing.FREE, "", DAY) == 0
+    assert await effects.settle(OwnEffect(PAY, 7), "c1.s.1", Standing.FREE, "", DAY) == 0
+    assert await effects.settle(own, "c1.s.1", Standing.FREE, "", DAY) == 1
+    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, keep=False) is not None
+
+
+async def test_e6_a_judgement_holds_for_the_reservation_that_was_judged(effects: EffectStore) -> None:
+    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
+    first = (await seen(effects)).reservation
+    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)  # it runs again meanwhile
+    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, first, keep=False) is None
+    second = (await seen(effects)).reservation
+    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, second, keep=False) is not None
+
+
+async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(effects: EffectStore) -> None:
+    own = await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
+    assert own is not None
+    await effects.settle(own, "c1.s.1", Standing.DONE, "Paid 5", DAY)
+    first = await seen(effects)
+    assert (first.standing, first.says) == (Standing.DONE, "Paid 5")
+    repeat = await effects.reserve(PAY, "c2.s.1", 30.0, DAY, first.reservation, keep=True)
+    assert repeat is not None
+    await effects.settle(repeat, "c2.s.1", Standing.FREE, "", DAY)
+    kept = await seen(effects)
+    assert (kept.reservation.owner, kept.standing, kept.says) == ("c1.s.1", Standing.DONE, "Paid 5")
+    assert kept.reservation.n > first.reservation.n
+
+
+async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(desk: Desk, effects: EffectStore) -> None:
+    order = await begun(desk, effects)
+    assert (await seen(effects)).standing is Standing.UNDER_WAY
+    assert await effects.prior(PAY, order.data.action_id) is None
+    await desk.finish(order, epoch=1)
+    found = await seen(effects)
+    assert (found.reservation.owner, found.standing) == (order.data.action_id, Standing.DONE)
+    assert (await seen(effects)).reservation.done  # it is on record now, for when the chain is forgotten
+
+
+async def test_e6_a_chain_that_was_cancelled_before_the_call_began_frees_its_effect(
+    desk: Desk, effects: EffectStore
+) -> None:
+    chain = await desk.submit(literal_task(1, "send"))
+    await desk.decide_all()
+    await effects.reserve(PAY, f"{chain}.s1.1", 30.0, DAY, keep=False)
+    assert (await seen(effects)).standing is Standing.UNDER_WAY
+    await desk.store.cancel(
+        TaskCancelled(id=f"{chain}/cancel", source="t", subject=chain, data=TaskCancelled.Data(reason="no"))
+    )
+    await desk.decide_all()
+    assert (await seen(effects)).standing is Standing.FREE
+
+
+async def test_e6_an_error_says_whether_anything_happened(desk: Desk, effects: EffectStore) -> None:
+    order = await begun(desk, effects)
+    await desk.finish(order, failed(ErrorType.NOT_FOUND), epoch=1)
+    assert (await seen(effects)).standing is Standing.FREE
