@@ -226,7 +226,8 @@ class Handlers:
         if (status := receipt.result()) is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value)
         else:
-            self._pipeline.recorded(job, finished)
+            if job.effect is not None:
+                self._pipeline.recorded(job, finished)
             if self._tell is not None:
                 self._tell(job, finished)
         if job.span is not None:

@@ -70,8 +70,8 @@ class Pipeline:
         self.leave = limits.leave
 
     def recorded(self, job: Job, finished: Finished) -> None:
-        """Its receipt is on record."""
-        if job.effect is not None and (tool := self._registry.find(job.request.tool)) is not None:
+        """The receipt of a call that had reserved its effect is on record."""
+        if (tool := self._registry.find(job.request.tool)) is not None:
             self._effects.settle(job, finished, tool.spec)
 
     def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
@@ -108,7 +108,7 @@ class Pipeline:
         if (spec.limits or spec.queue in self._limits.watched) and (held := await self._limits.enter(job, spec)):
             return self._finished(job, held_back(job, held), began, call.records)
         if call.effect is not None:
-            late = await self._effects.reserve(job, call.tool.spec, call.effect, call.seconds)
+            late = await self._effects.reserve(job, spec, call.effect, call.seconds)
             if late is not None:
                 return self._finished(job, late, began, call.records)
         if call.approved or call.effect is not None or not job.repeatable:

@@ -46,7 +46,8 @@ class Limits:
     async def enter(self, job: Job, spec: ToolSpec) -> Reserved | None:
         """Wait for the call's moment when it is near; None: it begins. Else when it shall come back.
 
-        Raises redis-py's errors. What it takes is the job's until `leave`.
+        For a tool with limits, and for one whose queue is watched. Raises redis-py's errors. What it takes is the job's
+        until `leave`.
         """
         request, left = job.request, PATIENCE
         caller = f"{request.action_id} {self._consumer} {next(self._serial)}"
@@ -81,7 +82,7 @@ class Limits:
             self._store.called(spec.queue, action, caller, failed=failed).add_done_callback(_ignored)
 
     def leave(self, job: Job) -> None:
-        """Nothing of the call runs any more: others may have its places."""
+        """Nothing of the call runs any more: others may have its places, if it has any."""
         if job.place is not None:
             del self._places[job.place.caller]
             seconds = time.monotonic() - job.placed_at
