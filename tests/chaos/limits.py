@@ -58,13 +58,13 @@ async def keep_to_limits(folder: Path, calls: int, kills: int) -> dict[str, floa
     record, deaths = folder / "record", dict[int, float]()
     async with system:
         await system.host(Party.EXECUTOR)
-        workers = [await system.launch(Party.WORKER) for _ in range(3)]
+        workers = await asyncio.gather(*(system.launch(Party.WORKER) for _ in range(3)))
         step = tool_step("s", call("limited"))
         task = Task(plan=plan(step), context={"record": str(record), "seconds": 0.1})
         chains = [await system.submit(task) for _ in range(calls)]
         for number in range(kills):
             await wait_until(partial(_has_lines, record, 2 * calls * (number + 1) // (kills + 1)))
-            victim = workers.pop(0)
+            victim, *workers = workers
             victim.signal(9)
             await victim.process.wait()
             deaths[victim.process.pid] = time.time()
@@ -98,8 +98,7 @@ async def probe_one_by_one(folder: Path, calls: int, seconds: float) -> dict[str
     down.touch()
     async with system:
         await system.host(Party.EXECUTOR)
-        for _ in range(3):
-            await system.launch(Party.WORKER)
+        await asyncio.gather(*(system.launch(Party.WORKER) for _ in range(3)))
         task = Task(plan=plan(tool_step("s", call("shaky"))), context={"record": str(record)})
         began = time.time()
         for _ in range(calls):
@@ -119,7 +118,7 @@ async def probe_one_by_one(folder: Path, calls: int, seconds: float) -> dict[str
             "least apart": min((later - at for at, later in pairwise(probes)), default=0.0),
             "back after": max(begins) - up_at,
         }
-        assert probes, figures
+        assert bool(probes) == (up_at - opened > 2 * OPEN_FOR), figures
         assert all(later - at >= OPEN_FOR - _BEHIND for at, later in pairwise((opened - _BEHIND, *probes))), figures
         statuses = [await system.redis.hget(system.topology.key_of("chain", one), "status") for one in system.accepted]
         assert set(statuses) == {b"completed"}, figures
