@@ -265,7 +265,7 @@ class Handlers:
                 self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
-            if job.place is not None:
+            if job.place is not None or job.probes:
                 self._pipeline.leave(job)
             self.slots.end(ran=job.ran)
             return

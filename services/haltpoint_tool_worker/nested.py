@@ -200,7 +200,7 @@ class Nested:
             origins=tuple(one for one in origins if one),
             sources={place: source for place, (source, _) in given.items()},
         )
-        own: dict[str, Any] = {"runs": [], "caller": self._job, "place": None, "probes": False}
+        own: dict[str, Any] = {"runs": [], "caller": self._job, "place": None, "probes": ""}
         return msgspec.structs.replace(self._job, request=request, arguments=text, **own), fault
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.store.limits.reserving import Place, Reserved, Turn
+from haltpoint.runtime.store.limits.reserving import Ended, Place, Reserved, Turn
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits
 
@@ -33,8 +33,8 @@ class PaperLimits:
     def rest(self, queue: str, action: str, _seconds: float, words: str) -> "asyncio.Future[Any]":
         return self._done(f"rest {queue} {action} {words}")
 
-    def called(self, queue: str, action: str, _caller: str, *, failed: bool) -> "asyncio.Future[Any]":
-        return self._done(f"called {queue} {action} {'failed' if failed else 'well'}")
+    def called(self, queue: str, action: str, _caller: str, ended: Ended) -> "asyncio.Future[Any]":
+        return self._done(f"called {queue} {action} {ended.value}")
 
     def give_back(self, place: Place, _seconds: float) -> "asyncio.Future[Any]":
         return self._done(f"give back {' '.join(place.names)}")

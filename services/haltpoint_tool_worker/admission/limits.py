@@ -19,7 +19,16 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import LimitKind, ToolSpec
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
-from haltpoint.runtime.store.limits.reserving import PATIENCE, LimitStore, Place, Reserved, Turn, name_of, news_streams
+from haltpoint.runtime.store.limits.reserving import (
+    PATIENCE,
+    Ended,
+    LimitStore,
+    Place,
+    Reserved,
+    Turn,
+    name_of,
+    news_streams,
+)
 from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
@@ -62,11 +71,15 @@ class Limits:
             if reserved.turn is not Turn.REST:
                 break
             await asyncio.sleep(reserved.seconds)
-        job.probes = reserved.turn is Turn.PROBE
+        job.probes = spec.queue if reserved.turn is Turn.PROBE else ""
         names = [name_of(one, spec.name, request.tenant) for one in spec.limits if one.kind is LimitKind.AT_ONCE]
         if names:
             job.place = self._places[caller] = Place(spec.queue, caller, tuple(names))
-        await asyncio.sleep(reserved.seconds)
+        try:
+            await asyncio.sleep(reserved.seconds)
+        except BaseException:  # the tool that wanted it has ended
+            self.leave(job)
+            raise
         job.placed_at = time.monotonic()
         return None
 
@@ -77,17 +90,22 @@ class Limits:
         if failed:
             self.stirred(spec.queue)
         if failed or job.probes:
-            action = job.request.action_id
-            caller = f"{action} {self._consumer} {next(self._serial)}"
-            self._store.called(spec.queue, action, caller, failed=failed).add_done_callback(_ignored)
+            self._tell(job, spec.queue, Ended.FAILED if failed else Ended.WELL)
 
     def leave(self, job: Job) -> None:
-        """Nothing of the call runs any more: others may have its places, if it has any."""
+        """Nothing of the call runs any more: others may have its places, or be tried in its stead if it did not run."""
+        if job.probes:
+            self._tell(job, job.probes, Ended.NEVER_BEGAN)
         if job.place is not None:
             del self._places[job.place.caller]
             seconds = time.monotonic() - job.placed_at
             self._store.give_back(job.place, seconds).add_done_callback(_ignored)
             job.place = None
+
+    def _tell(self, job: Job, queue: str, ended: Ended) -> None:
+        action, job.probes = job.request.action_id, ""
+        caller = f"{action} {self._consumer} {next(self._serial)}"
+        self._store.called(queue, action, caller, ended).add_done_callback(_ignored)
 
     def places(self) -> Sequence[Place]:
         """What calls have now. For any thread."""

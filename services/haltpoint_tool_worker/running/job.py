@@ -26,8 +26,8 @@ class Job(Struct, eq=False):
     with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
     another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
-    limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes`: its
-    queue's breaker waits for its end; `effect` is what it has reserved (E6).
+    limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
+    the queue whose breaker waits for its end; `effect` is what it has reserved (E6).
     """
 
     ref: EntryRef
@@ -54,7 +54,7 @@ class Job(Struct, eq=False):
     limited: str = ""
     place: Place | None = None
     placed_at: float = 0.0
-    probes: bool = False
+    probes: str = ""
     effect: OwnEffect | None = None
 
     @property

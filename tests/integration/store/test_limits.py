@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
-from haltpoint.runtime.store.limits.reserving import LimitStore, Place, Reserved, Turn, name_of
+from haltpoint.runtime.store.limits.reserving import Ended, LimitStore, Place, Reserved, Turn, name_of
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from tests.support import wait_until
@@ -124,7 +124,7 @@ async def test_e6_what_one_limit_refuses_costs_the_other_nothing(limits: LimitSt
 async def fail(limits: LimitStore, *numbers: int) -> bytes:
     reply = b""
     for number in numbers:
-        reply = await limits.called("mail", f"c{number}.s.1", f"c{number}.s.1 worker 0", failed=True)
+        reply = await limits.called("mail", f"c{number}.s.1", f"c{number}.s.1 worker 0", Ended.FAILED)
     return reply
 
 
@@ -149,7 +149,7 @@ async def test_e6_five_failures_open_the_breaker_and_one_call_is_tried(limits: L
 
     await redis.hset(key, "until", "1")
     assert (await ask(limits, spec, 6)).turn is Turn.PROBE
-    assert await limits.called("mail", "c6.s.1", "c6.s.1 worker 1", failed=False) == b"closed"
+    assert await limits.called("mail", "c6.s.1", "c6.s.1 worker 1", Ended.WELL) == b"closed"
     closed = await ask(limits, spec, 8)
     assert (closed.turn, closed.watch) == (Turn.GO, False)
 
@@ -163,6 +163,9 @@ async def test_e6_a_call_that_was_tried_by_a_dead_worker_is_followed_by_another(
     assert (await ask(limits, tool(), 6)).turn is Turn.PROBE
     await redis.hset(key, "probe_until", "1")
     assert (await ask(limits, tool(), 7)).turn is Turn.PROBE
+    assert (await ask(limits, tool(), 8)).turn is Turn.REST
+    assert await limits.called("mail", "c7.s.1", "c7.s.1 worker 1", Ended.NEVER_BEGAN) == b"open"
+    assert (await ask(limits, tool(), 8)).turn is Turn.PROBE
 
 
 async def test_e6_all_keys_are_in_the_partition_of_their_queue_and_expire(limits: LimitStore, redis: Redis) -> None:

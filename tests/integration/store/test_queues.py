@@ -4,7 +4,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
-from haltpoint.runtime.store.limits.reserving import LimitStore
+from haltpoint.runtime.store.limits.reserving import Ended, LimitStore
 from haltpoint.runtime.views.queues import read_queues
 from haltpoint_gateway.api.health import queue_metrics
 from tests.support.builders import literal_task
@@ -32,7 +32,7 @@ async def test_e6_people_see_who_rests_and_why(desk: Desk, redis: Redis) -> None
     assert 0 < row.seconds <= 60
 
     for number in range(5):
-        await limits.called("default", f"c{number}.s.1", f"c{number}.s.1 one", failed=True)
+        await limits.called("default", f"c{number}.s.1", f"c{number}.s.1 one", Ended.FAILED)
     (queue,) = await read_queues(redis, desk.topology, ["default"])
     assert queue.breaker is not None
     assert 0 < queue.breaker <= 5

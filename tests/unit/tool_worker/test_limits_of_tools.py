@@ -8,7 +8,7 @@ import pytest
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Ctx, Tool, ToolError, register
 from haltpoint_tool_worker.admission.limits import Limits
@@ -155,3 +155,16 @@ async def test_e6_a_nested_call_waits_for_its_moment_within_its_time() -> None:
     assert finished.outcome.error.error_type is ErrorType.RATE_LIMIT
     assert "the rate_limit 1/s of send" in finished.outcome.error.message
     assert len(RAN) == 1
+
+
+async def test_e6_a_call_that_was_to_be_tried_and_did_not_begin_leaves_it_to_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def claim(*_: Any, **__: Any) -> Claimed:
+        return Claimed(ClaimStatus.LATE, 1)
+
+    monkeypatch.setattr(Paper, "claim", claim)
+    paper = PaperLimits([PROBE])
+    finished = await run_call(unlimited(paper, "default"), register(send))
+    assert finished.outcome.error is not None
+    assert (RAN, paper.told[1:]) == ([], ["called default c.s.1 never_began"])

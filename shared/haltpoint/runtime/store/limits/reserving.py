@@ -24,6 +24,14 @@ class Turn(StrEnum):
     REST = "rest"
 
 
+class Ended(StrEnum):
+    """How a call ended, for its queue's breaker. `failed`: with SERVER or TIMEOUT."""
+
+    WELL = "well"
+    FAILED = "failed"
+    NEVER_BEGAN = "never_began"
+
+
 @value
 class Reserved:
     """When a call may begin, or come back (`seconds` from now), and because of what it rests. `watch`: the queue had
@@ -83,9 +91,9 @@ class LimitStore:
         """Let people see that a call comes back in so many seconds, and why."""
         return self._function("rest", queue, queue, action, round(seconds * 1000), words)
 
-    def called(self, queue: str, action: str, caller: str, *, failed: bool) -> "asyncio.Future[Any]":
-        """Tell the queue's breaker how a call has ended: `failed` with SERVER or TIMEOUT."""
-        return self._function("called", queue, queue, action, caller, int(failed))
+    def called(self, queue: str, action: str, caller: str, ended: Ended) -> "asyncio.Future[Any]":
+        """Tell the queue's breaker how a call has ended."""
+        return self._function("called", queue, queue, action, caller, ended.value)
 
     def give_back(self, place: Place, seconds: float) -> "asyncio.Future[Any]":
         """Free the places of a call that has ended after so many seconds."""

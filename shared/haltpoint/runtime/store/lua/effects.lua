@@ -20,13 +20,26 @@ local function read_effect(key)
   return is[1] and { owner = is[1], n = is[2], state = is[3], at = is[4], ['until'] = is[5], says = is[6] or '' }
 end
 
+-- Put the record back that the present one repeats; nil when it repeats none.
+local function restore(key, is)
+  local before = redis.call('HGET', key, 'before')
+  if before then
+    local former = cmsgpack.unpack(before)
+    redis.call('HSET', key, 'owner', former.owner, 'n', tonumber(is.n) + 1, 'state', former.state, 'at', former.at,
+      'until', former['until'], 'says', former.says)
+    redis.call('HDEL', key, 'before')
+  end
+  return before
+end
+
 --[[
 hp2_reserve_effect key action judged keep run ttl
 
 Reserve an effect for an action: when it is free, is the action's own, or is at its `judged`-th reservation, which the
 caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
   run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept
-Returns {1, n} or {0, n, owner, state, at, says}: it is another's.
+What is over and was a repeat that a person allowed gives way to what it repeated: that has happened.
+Returns {1, n}, or {0}: it is another's.
 ]]
 register('reserve_effect', function(keys, args)
   local prefix = prefix_of(keys)
@@ -34,8 +47,8 @@ register('reserve_effect', function(keys, args)
   local is = read_effect(key)
   local before
   if is and is.owner ~= args[2] then
-    if is.n ~= args[3] then
-      return { 0, tonumber(is.n), is.owner, is.state, tonumber(is.at), is.says }
+    if is.n ~= args[3] or (args[4] ~= '1' and restore(key, is)) then
+      return { 0 }
     end
     before = args[4] == '1' and cmsgpack.pack(is)
   end
@@ -62,17 +75,11 @@ register('settle_effect', function(keys, args)
   if not is or is.owner ~= args[2] or (args[3] ~= '' and is.n ~= args[3]) then
     return 0
   end
-  local before = redis.call('HGET', key, 'before')
   if args[4] == DONE then
     redis.call('HSET', key, 'state', DONE, 'says', args[5])
     redis.call('HDEL', key, 'before')
     redis.call('PEXPIRE', key, args[6])
-  elseif before then
-    local former = cmsgpack.unpack(before)
-    redis.call('HSET', key, 'owner', former.owner, 'n', tonumber(is.n) + 1, 'state', former.state, 'at', former.at,
-      'until', former['until'], 'says', former.says)
-    redis.call('HDEL', key, 'before')
-  else
+  elseif not restore(key, is) then
     redis.call('DEL', key)
   end
   return 1

@@ -222,10 +222,11 @@ register('give_back', function(keys, args)
 end)
 
 --[[
-hp2_called queue action caller failed
+hp2_called queue action caller ended
 
-A call of the queue has ended, `failed` '1' when its service failed (SERVER, TIMEOUT): the last of so many opens the
-breaker. What came of the call that was tried opens it again, or closes it. Others' failures meanwhile count for nothing.
+A call of the queue has `failed` (SERVER, TIMEOUT), and the last of so many opens the breaker; or the call that was tried
+has ended: when it failed the breaker opens again, when it ended `well` it closes, and when it `never_began` another one
+is tried. Failures of others meanwhile count for nothing.
 Returns open | closed.
 ]]
 register('called', function(keys, args)
@@ -235,7 +236,10 @@ register('called', function(keys, args)
   local opens = false
   if is[1] and is[2] ~= args[2] then
     return 'open'
-  elseif args[4] ~= '1' then
+  elseif args[4] == 'never_began' then
+    redis.call('HDEL', key, 'probe', 'probe_until')
+    return is[1] and 'open' or 'closed'
+  elseif args[4] == 'well' then
     if is[1] then
       redis.call('DEL', key)
       tell_breaker(prefix, queue)
