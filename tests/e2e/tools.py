@@ -144,6 +144,12 @@ def delete_page(page: str, ctx: Ctx, keep_days: int = 0) -> dict[str, Any]:
     return {"deleted": page}
 
 
+@tool(read_only=True, rate_limit="1/h per tenant")
+def rationed(ctx: Ctx) -> dict[str, int]:
+    """Read something that may be read once in an hour."""
+    return {"attempt": ctx.attempt}
+
+
 @tool(effect_key="wire:{invoice}", says="Wired the money of {invoice}")
 def wire(invoice: str, ctx: Ctx) -> dict[str, Any]:
     """Pay an invoice: once, whichever chain asks for it."""
