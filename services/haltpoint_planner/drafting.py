@@ -38,6 +38,7 @@ from haltpoint_planner.parsing.json_text import Found, mend, parse, without_surr
 from haltpoint_planner.parsing.only_calls import MARKERS, only_calls
 from haltpoint_planner.parsing.python_calls import literal_in
 from haltpoint_planner.parsing.replies import Reply, message_in
+from haltpoint_planner.parsing.shown import without_shown, without_thoughts
 from haltpoint_planner.parsing.tagged import cut_off, pieces
 from haltpoint_planner.parsing.unread import pieces_in, unread
 from haltpoint_planner.parsing.wrapped import told_in, words_in
@@ -50,11 +51,6 @@ _TOOL_NAME: Final = 128
 _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
 """Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
 
-_THOUGHTS: Final = re.compile(
-    r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)|<\|channel\|>analysis<\|message\|>.*?(?:<\|end\|>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
 _MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
 _WRAPPING: Final = re.compile(rf"{MARKERS}|\bfunctools\Z", re.IGNORECASE)
 _MEANT_AS_JSON: Final = re.compile(
@@ -173,11 +169,6 @@ def mended(text: str) -> Found | None:
     return mend(text[meant.end() :]) if meant else None
 
 
-def without_thoughts(text: str) -> str:
-    """The text without what the model only thinks, also when an opening or closing tag is missing."""
-    return _THOUGHTS_BEFORE.sub("", _THOUGHTS.sub("", text))
-
-
 def cut(text: str, room: int = MAX_CONTENT) -> str:
     """At most so many bytes as JSON; what is longer ends with a mark that says how many characters were cut off."""
     if _size(text) <= room:
@@ -193,14 +184,17 @@ def _size(text: str) -> int:
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
     words, spoken = take_apart(content), without_thoughts(content).strip()
-    prose, left, alone = words.prose, words.left, not words.prose
+    meant = without_shown(spoken) if words.prose and not _MARKED.search(content) else spoken
+    if shown := meant != spoken:
+        words = take_apart(meant)
+    prose, left, alone = words.prose, words.left, not (words.prose or shown)
     read = _saying(words.values, alone=alone)
     if not read and calls_too:
         whole = only_calls(spoken, words.values if alone else (), draft.tools)
-        guess = mended(content) if not whole else None
+        guess = mended(meant if shown else content) if not whole else None
         if read := _saying(whole or ([guess] if guess else []), alone=True):
             prose = left = ""
-    draft.words.append(prose if read else spoken)
+    draft.words.append(prose if read and not shown else spoken)
     for found, said in read:
         draft.repaired = draft.repaired or found.repaired
         if said is not None:
@@ -214,7 +208,7 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     elif not read and alone and any(names_no_tool(found.value) for found in words.values):
         fault = "a call names no tool"
     else:
-        fault = unread(spoken, left, json=bool(read or words.values))
+        fault = unread(meant, left, json=bool(read or words.values))
     draft.faults += [fault] if fault else []
 
 

@@ -19,10 +19,11 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
-from haltpoint_planner.drafting import draft_proposal, said, without_thoughts
+from haltpoint_planner.drafting import draft_proposal, said, take_apart
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.prompting.verifying import findings_in
@@ -66,10 +67,12 @@ def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | No
 
 
 def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> AnswerDrafted.Data:
-    """An answer is words; a call in it is reported beside them, since no tool can be called any more."""
+    """An answer is words; a reply that is a call is reported as one, since no tool can be called any more."""
     proposal = draft_proposal(reply, tools)
-    called = tuple(call.tool for call in proposal.calls)
     whole, told = reply.content, without_thoughts(reply.content)
+    beside = take_apart(whole).prose if proposal.content else ""
+    alone = not quoted(told) if proposal.repaired else not any(map(str.isalnum, beside))
+    called = tuple(call.tool for call in proposal.calls) if alone or reply.calls else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
     return AnswerDrafted.Data(

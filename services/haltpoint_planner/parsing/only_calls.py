@@ -37,7 +37,7 @@ def only_calls(text: str, values: Sequence[Found], tools: Container[str]) -> lis
         name = begun_call(bare, tools)
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
-    return found if any(bare_name(name) in tools for one in found for name in _called(one)) else []
+    return found if any(bare_name(name) in tools for one in found for name in called_in(one)) else []
 
 
 def _without_markers(text: str) -> str:
@@ -59,7 +59,8 @@ def _keyed(found: Found, tools: Container[str]) -> list[Found]:
     return [replace(found, tool=name, value=arguments) for name, arguments in named]
 
 
-def _called(found: Found) -> list[str]:
+def called_in(found: Found) -> list[str]:
+    """The names of the tools that a value calls, whether they are known or not."""
     if found.tool:
         return [found.tool]
     lists = [found.value]

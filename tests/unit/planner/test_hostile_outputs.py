@@ -105,7 +105,7 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
         assert isinstance(message, AnswerDrafted)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
-        if not only_words(hostile) and hostile.kind != "a way out":
+        if not only_words(hostile) and hostile.kind != "a way out" and not hostile.words.startswith("The call would"):
             refused(story, hostile)
 
 

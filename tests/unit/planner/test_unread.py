@@ -96,7 +96,7 @@ SEND = NativeCall("send", {"to": "u1"})
         (("", SEND), ""),
         (("I am sending it.", SEND), "I am sending it."),
         (('{"tool": "send", "arguments": {"to": "u1"}}',), ""),
-        (('Sending:\n```json\n{"tool": "send", "arguments": {"to": "u1"}}\n```',), "Sending:"),
+        (('```json\n{"tool": "send", "arguments": {"to": "u1"}}\n```',), ""),
     ],
 )
 def test_c6_calls_in_an_answer_are_told_apart_from_its_words(reply: tuple[str, NativeCall], text: str) -> None:
@@ -108,13 +108,29 @@ def test_c6_calls_in_an_answer_are_told_apart_from_its_words(reply: tuple[str, N
     "text",
     [
         'It begins with:\n```json\n{"tool": "black", "arguments": ["-l",\n```',
-        'It holds:\n```json\n{"tool": "black", "arguments": ["-l", "120"]}\n```\nNothing else.',
+        'It holds "tool": "black", "arguments": ["-l", "120"]. Nothing else.',
     ],
 )
 def test_c6_an_answer_may_quote_what_looks_like_pieces_of_a_call(text: str) -> None:
     drafted = answer(text)
     assert (drafted.called, drafted.faults, drafted.text) == ((), (), text)
     assert draft_proposal(Reply(content=text)).faults, "in a step it may be a call that was meant"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'It was made with {"tool": "send", "arguments": {"to": "u1"}} as the call.',
+        'Here is the list:\n[{"name": "Ann", "arguments": {"a": 1}}]',
+        'The mail reads: "<tool_call>{\\"name\\":\\"send\\"}</tool_call>" and nothing else.',
+        'Sending:\n```json\n{"tool": "send", "arguments": {"to": "u1"}}\n```',
+        'I would write: <tool_call>{"name": "send", "arguments": {"to": "u1"}}</tool_call>',
+        '> {"tool": "send", "arguments": {"to": "u1"}}\n\nThat was the call.',
+    ],
+)
+def test_c9_a_call_in_an_answer_counts_only_when_it_is_all_that_is_said(text: str) -> None:
+    drafted = answer(text)
+    assert (drafted.called, drafted.faults, drafted.text) == ((), (), text)
 
 
 def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
