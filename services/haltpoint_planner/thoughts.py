@@ -22,6 +22,7 @@ from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_proposal, said, take_apart
 from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.only_calls import only_calls
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
@@ -74,7 +75,8 @@ def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> Answer
     alone = not quoted(told) if proposal.repaired else not any(map(str.isalnum, beside))
     called = tuple(call.tool for call in proposal.calls) if alone or reply.calls else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
-    in_words = not reply.calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
+    calls = reply.calls or only_calls(told, (), tools)
+    in_words = not calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
     return AnswerDrafted.Data(
         thought_id=thought,
         text=proposal.content if called else said(reply),

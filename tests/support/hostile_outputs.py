@@ -72,7 +72,7 @@ def hostile_outputs(seed: int = 7) -> list[Hostile]:
 
 _PIECES: Final = (
     '{"', "{'", "{{", "[[[", "[{", '"tool":', '"arguments":',
-    "<tool_call>", "<function=", "[TOOL_CALLS]", "_START-", "Action Input: {",
+    "<tool_call>", "<function=", "[TOOL_CALLS]", "_START-", "Action Input: {", "<note>", "Action: note",
 )  # fmt: skip
 """What is no prose: the beginning of JSON, the keys of a call, the marks of one."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 CALLS: Final = ("toolcalls", "calls", "functioncalls")
-_NAMES: Final = ("toolname", "tool", "function")
+_NAMES: Final = ("toolname", "tool", "function", "recipientname")
 _NAMES_BESIDE_ARGUMENTS: Final = ("action", "name")  # of themselves they may be anything
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params", "toolinput", "actioninput")
 _WRAPPERS: Final = ("functioncall", "function", "tooluse", "toolcall")

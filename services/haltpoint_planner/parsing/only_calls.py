@@ -22,6 +22,20 @@ _FIRST: Final = re.compile(rf"\s*+{_ENDS}", re.IGNORECASE)
 _LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
 """Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
 
+_NAME: Final = r"([\w.-]{1,128})"
+_FORMS: Final = re.compile(
+    rf"""<(?:use_mcp_tool>.*?<tool_name|tool|tool_name)>\s*+{_NAME}\s*+</.*>
+      | <{_NAME}>.*</\2>
+      | <start_function_call>call:{_NAME}\{{.*
+      | \**{_NAME}\**:?\s*+(?:```\w*\s*+)?\{{.*\}}
+      | @{_NAME}\(.*\)
+      | to={_NAME}\s*+\{{.*\}}
+      | (?:Thought:[^\n]*\n)?(?:Action|Tool):[ ]{_NAME}(?:\(.*\)|\s*\n(?:Action[ ]Input:\s*+(?!\{{)|Input:).*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Replies that are a call by their form, which no reader knows; or prose, when the name is no tool's."""
+
 _MOST_MARKERS: Final = 8  # at either end of a reply
 _TAIL: Final = 128  # characters of the longest marker and the blanks behind it
 
@@ -34,10 +48,17 @@ def only_calls(text: str, values: Sequence[Found], tools: Container[str]) -> lis
     bare = _without_markers(text)
     consists = values or python_in(bare)
     if consists is None:
-        name = begun_call(bare, tools)
+        name = begun_call(bare, tools) or _formed(bare, tools)
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
     return found if any(bare_name(name) in tools for one in found for name in called_in(one)) else []
+
+
+def _formed(text: str, tools: Container[str]) -> str:
+    """The known tool that a text calls by its form, in a dialect that is not read; "" when it is words."""
+    found = _FORMS.fullmatch(text)
+    name = next(filter(None, found.groups()), "") if found else ""
+    return name if bare_name(name) in tools else ""
 
 
 def _without_markers(text: str) -> str:

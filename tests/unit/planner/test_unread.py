@@ -153,6 +153,7 @@ CALLED = [
     "```tool_code\nprint(send(to='u1', text='hi'))\n```",
     '{"send": {"to": "u1", "text": "hi"}}',
     "{'tool': 'send', 'arguments': {'to': 'u1', 'text': 'hi'}}",
+    '{"recipient_name": "functions.send", "parameters": {"to": "u1"}}',
 ]
 UNREADABLE = [
     '[send(to="u1", text=',
@@ -166,6 +167,20 @@ UNREADABLE = [
     '{"send": "hi"}',
     "{'send': {'to': 'u1', 'text': 'h",
     "<|tool_call_start|>[send(to=john)]<|tool_call_end|>",
+    "<send><to>u1</to></send>",
+    "<send>\n<to>u1</to>\n</send>",
+    'send{"to": "u1"}',
+    'send: {"to": "u1"}',
+    '**send**\n```json\n{"to": "u1"}\n```',
+    "Action: send(to='u1')",
+    "Action: send\nAction Input: u1",
+    "Thought: I write.\nAction: send\nAction Input: u1",
+    'Tool: send\nInput: {"to": "u1"}',
+    'to=functions.send {"to": "u1"}',
+    '@send(to="u1")',
+    "<tool>send</tool><tool_input>u1</tool_input>",
+    "<use_mcp_tool><server_name>s</server_name><tool_name>send</tool_name><arguments>{}</arguments></use_mcp_tool>",
+    "<start_function_call>call:send{to:<escape>u1<escape>}<end_function_call>",
 ]
 SHOWN = [
     'To write to her, use [send(to="u1", text="hi")].',
@@ -174,6 +189,11 @@ SHOWN = [
     "```python\nimport mail\nmail.send(to='u1')\n```",
     '{"send": {"to": "u1"}, "price": 3}',
     '[print("send")]',
+    "<p>Please send it.</p>",
+    "<send> is the tag of a call.",
+    'Use send: {"to": "u1"}',
+    "send: it writes {to}.",
+    "Action: write to her.\nAction Input: her name",
     "```python\nsend(to='u1', text='hi')\n```",
 ]
 
