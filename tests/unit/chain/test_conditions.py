@@ -1,5 +1,7 @@
 """C2: what the user's words make conditional or forbid, read without a model, in English and German."""
 
+import time
+
 import pytest
 
 from haltpoint.chain.words.patterns import conditions_of
@@ -46,6 +48,10 @@ def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set
         ("Sag John, dass ich zu spät bin. Lass mich das erst bestätigen.", {ALL}),
         ("Überweise das Geld nach meiner Freigabe.", {ALL}),
         ("Warte mit der Nachricht auf meine Zustimmung.", {SEND}),
+        ("Tell John I am late. Ask me\nbefore you send it.", {SEND}),
+        ("Sag John Bescheid. Frag mich,\nbevor du etwas sendest.", {SEND}),
+        ("Sag John Bescheid. Frag vorher.", {ALL}),
+        ("Zeig mir die Mail, bevor du sie schickst.", {SEND}),
     ],
 )
 def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_before(
@@ -58,6 +64,22 @@ def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_be
     ("words", "tools"),
     [
         ("Find Anna's number, do not write to her.", {SEND, WRITE}),
+        *(
+            (f"Find Anna's number{apart}do not write to her", {SEND, WRITE})
+            for apart in (" - ", " – ", " — ", " -- ", " / ", "\n", "... ", " (", ". Also, ", "; please ")
+        ),
+        ("Find Anna's number. Do not\nwrite to her.", {SEND, WRITE}),
+        ("Find Anna's number. Do\nnot write to her.", {SEND, WRITE}),
+        ("Send nothing to Anna.", {SEND}),
+        ("Find Anna, and send her no message.", {SEND}),
+        ("Find Anna and make sure not to write to her.", {SEND, WRITE}),
+        ("Find Anna's number, you're not to write to her.", {SEND, WRITE}),
+        ("You should never pay.", {PAY}),
+        ("Bezahle die Rechnung nicht.", {PAY}),
+        ("Die Rechnung bitte nicht bezahlen.", {PAY}),
+        ("Bezahl nichts.", {PAY}),
+        ("Leite die Mail nicht weiter.", {SEND}),
+        ("Finde Annas Nummer – schreib ihr nicht", {SEND, WRITE}),
         ("Find Anna's number and don't send her anything", {SEND}),
         ("Never delete pages.", {DELETE}),
         ("I don't want you to pay anything. Find the sum.", {PAY}),
@@ -101,10 +123,26 @@ def test_c2_what_cannot_be_forbidden_surely_is_asked_about(words: str, tools: se
         "Tell John who was asked before.",
         "Sende John, dass ich nicht komme.",
         "Tell John I am late.",
+        "Book it no later than Monday.",
+        "Send her no more than three mails.",
+        "Gibt es keine freien Räume?",
+        "Tell John:\n- we do not ship\n- we never pay",
     ],
 )
 def test_c2_other_words_make_nothing_conditional(words: str) -> None:
     assert found(words) == {}
+
+
+@pytest.mark.parametrize(
+    "unit", ["bis ich ", "warte lass mich ", "before ask me ", "do not ", "schreib ", "frag mich\n", "send no "]
+)
+def test_c2_the_time_to_read_conditions_grows_with_the_length_of_the_goal(unit: str) -> None:
+    def took(length: int) -> float:
+        began = time.process_time()
+        conditions_of((unit * length)[:length], PATTERNS, TOOLS)
+        return time.process_time() - began
+
+    assert took(32_760) < 20 * max(min(took(4096) for _ in range(3)), 0.005)
 
 
 def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None:

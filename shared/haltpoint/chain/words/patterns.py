@@ -34,11 +34,13 @@ _FILE_NAME: Final = re.compile(r"[\w./~-]*\w\.\w{1,8}")
 _SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?!\s|$)[^.!?\n]*)*[.!?\n]*")
 _CLAUSE: Final = re.compile(r"[,;:()]+(?:\s|$)|\s-+\s|\s(?:but|however|though)\s", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[^\S\n]*(?:[-*+•]|\d+[.)])[^\S\n]+|[*_#]{2,}|^#+\s", re.MULTILINE)
+_SOFT_BREAK: Final = re.compile(r"(?<=\S)\n(?!\s*\n|[^\S\n]*(?:[-*+•>#]|\d+[.)]))")
+_NEVER: Final = re.compile(r"(?!)")
 _TOKEN: Final = re.compile(r"\w(?:\S*\w)?")
 _INSIDE: Final = re.compile(r"(?<=\d)[.,:](?=\d)|(?<=\w)[.!?](?=\w)")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _JOINED: Final = re.compile(r"^(?:\W|(?:and|but|or|so|then|also|und|aber|oder|dann|doch)\b)+", re.IGNORECASE)
-_PREFIX: Final = "(?:ab|an|zu|ver|weg|auf)?(?:zu|ge)?"
+_PREFIX: Final = "(?:ab|an|zu|ver|weg|auf|be)?(?:zu|ge)?"
 _DONE: Final = tuple(re.compile(f"{_PREFIX}(?:{words})") for words, _ in DEEDS)
 _SAID: Final = tuple(re.compile(f"{_PREFIX}(?:{'|'.join(filter(None, words))})") for words in DEEDS)
 
@@ -63,15 +65,15 @@ def required_by_words(
 
 def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec]) -> tuple[Condition, ...]:
     """What the words make conditional or forbid of these tools, which have effects."""
-    spoken = _sentences(words)
+    joined, apart = _sentences(words, _SOFT_BREAK), _sentences(words)
     found = [
         (pattern, _JOINED.sub("", sentence[fit.start() : fit.end()]).strip())
         for pattern in patterns
         if pattern.does is not Does.REQUIRED
-        for sentence, masked in spoken
+        for sentence, masked in dict.fromkeys((*joined, *apart))
         for fit in _fits_in(pattern, masked) or _fits_in(pattern, sentence)
     ]
-    rest = "\n".join(sentence for sentence, _ in spoken)
+    rest = "\n".join(sentence for sentence, _ in joined)
     for _, said in found:
         rest = rest.replace(said, " ")
     return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
@@ -89,16 +91,19 @@ def _fits(name: str, globs: tuple[str, ...]) -> bool:
 
 
 def _entry(pattern: Pattern, tools: tuple[str, ...], said: str) -> IntentEntry:
-    return IntentEntry(tools=tools, words=said, origin=IntentOrigin.PATTERN, pattern=pattern.id)
+    return IntentEntry(tools=tools, words=" ".join(said.split()), origin=IntentOrigin.PATTERN, pattern=pattern.id)
 
 
 def _fits_in(pattern: Pattern, sentence: str) -> list[re.Match[str]]:
     return list(re.finditer(pattern.pattern, sentence, re.IGNORECASE))
 
 
-def _sentences(words: str) -> list[tuple[str, str]]:
-    """The sentences in plain text, with what is quoted taken out: each as it is, and masked, sign by sign."""
-    text = _BULLET.sub("", _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words))))
+def _sentences(words: str, joined: re.Pattern[str] = _NEVER) -> list[tuple[str, str]]:
+    """The sentences in plain text, with what is quoted taken out: each as it is, and masked, sign by sign. A line ends
+    one, but for the breaks that are `joined`.
+    """
+    text = joined.sub(" ", _QUOTED.sub(_only_file_names, _BLOCK.sub("\n", plain(words))))
+    text = _BULLET.sub("", text)
     masked, at, found = _TOKEN.sub(_without_signs, text), 0, list[tuple[str, str]]()
     for one in _SENTENCE.findall(masked):
         start, at = at + len(one) - len(one.lstrip()), at + len(one)

@@ -81,49 +81,62 @@ _SEARCH: Final = (
     rf"\s+(?!out\b)(?:[^\s]+\s+){{0,10}}?(?:in|from|through)\s+{_OURS})"
 )
 
-_REST: Final = r"[^,;:.!?\n()]*"
+_REST: Final = r"[^,;:.!?\n()]{0,200}"
+_GAP_200: Final = r"[^.!?\n]{0,200}?"
+"""Every gap is bounded: the time to look at a goal grows with its length and not with its square."""
 _STYLE: Final = (
     "forget|hesitate|worry|bother|be|have|need|use|include|mention|exceed|repeat|translate|know|think|mind|care|make"
     "|invent|guess|assume|ask|let|say|want|look|search|read|open|list|check|stop|wait|get|take|only|miss|lose|hurry"
 )
-_BEGIN: Final = r"(?:^\W*|[,;:(]\s*|\b(?:and|but|or|so|then|please|you|just|also)\s+)"
+_BEGIN: Final = (
+    r"(?:^\W*|[^\w\s§'/.@-]\s*|\s[/-]+\s|\b(?:and|but|or|so|then|please|you|just|also|und|aber|bitte|dann|oder|doch)\s+)"
+    r"(?:please\s+|bitte\s+)?"
+)
 _SIGN_EN: Final = "(?:ok|okay|approval|confirmation|permission|consent|go-ahead|agreement|yes)"
 _SIGN_DE: Final = "(?:best(?:ä|ae)tig|freigabe|freigeb|zustimm|erlaubnis|einverst|einwillig|genehmig|okay|ok\\b)"
-_TUN: Final = (
-    r"(?:(?:ab|an|zu|ver|weg|auf)?(?:zu)?(?:schreib|send|schick|mail|l(?:ö|oe)sch|zahl|(?:ü|ue)berweis|speicher"
-    r"|bestell|buch|kauf|antwort|kontaktier|benachrichtig|informier|(?:ver)?(?:ö|oe)ffentlich|(?:ä|ae)nder"
-    r"|(?:ü|ue)berschreib|ruf|storn|entfern|k(?:ü|ue)ndig|erstell)\w*)"
+_ME: Final = "(?:mich|mir|uns|bei mir)"
+_DO: Final = (
+    "(?:send|writ|mail|messag|repl|contact|notif|delet|remov|pay|buy|order|book|sav|publish|post|shar|chang|edit)"
 )
-
+_TUN: Final = (
+    r"(?:(?:ab|an|zu|ver|weg|auf|be)?(?:zu)?(?:schreib|send|schick|mail|l(?:ö|oe)sch|zahl|(?:ü|ue)berweis|speicher"
+    r"|stell|buch|kauf|antwort|kontaktier|benachrichtig|informier|(?:ver)?(?:ö|oe)ffentlich|(?:ä|ae)nder"
+    r"|(?:ü|ue)berschreib|ruf|storn|entfern|k(?:ü|ue)ndig|erstell|leit|leg|trag|teil)\w*)"
+)
 _DO_NOT: Final = (
-    rf"{_BEGIN}(?:please\s+)?(?:do not|don't|dont|never|must not|mustn't|should not|shouldn't|may not|are not to)\s+"
+    rf"{_BEGIN}(?:do not|don't|dont|never|must not|mustn't|should (?:not|never)|shouldn't|may not|are not to)\s+"
     rf"(?:ever |yet |actually |also |just |please )*(?!(?:{_STYLE})\b|\w+ed\b)[a-z]{_REST}"
     rf"|\b(?:do not|don't|wouldn't) (?:want|like) (?:you|anyone|anything|anybody) (?:to )?\w{_REST}"
-    r"|\b(?:without|avoid|refrain from) (?:actually |ever )?(?:send|writ|mail|messag|reply|contact|notif|delet|remov"
-    rf"|pay|buy|order|book|sav|publish|post|shar|chang|edit){_REST}"
+    rf"|\b(?:without|avoid|refrain from|(?:make sure|be (?:sure|careful)|try|you're) not to) (?:actually |ever )?"
+    rf"{_DO}{_REST}"
+    rf"|{_BEGIN}{_DO}\w* (?:to )?(?:(?!that\b|why\b|how\b|if\b)\w+ )?"
+    rf"(?:nothing|no(?! (?:later|earlier|more|less|fewer|longer|matter)\b))\b{_REST}"
     rf"|\b(?:under no circumstances|on no account){_REST}"
-    rf"|(?:^\W*|[,;:(]\s*|\b(?:und|aber|bitte|dann|oder|doch)\s+)(?:bitte\s+)?{_TUN}\b(?:(?!\b(?:dass|daß|ob|weil|wenn|falls"
-    rf"|ich)\b)[^,;:.!?\n()])*?\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}|(?<!vergiss )(?<!vergessen )\b(?:nicht"
-    rf"|nichts|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}{_REST}|\bohne\b(?: \w+){{0,6}}? {_TUN}{_REST}"
+    rf"|{_BEGIN}{_TUN}\b(?:(?!\b(?:dass|daß|ob|weil|wenn|falls|ich)\b)[^,;:.!?\n()]){{0,200}}?"
+    rf"\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}"
+    rf"|(?<!vergiss )(?<!vergessen )\b(?:nichts?|nie|niemals|kein\w* \w+) (?:\w+ ){{0,3}}?{_TUN}(?<=n)\b{_REST}"
+    rf"|\bohne\b(?: \w+){{0,6}}? {_TUN}{_REST}"
 )
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"
-    r"(?:ask|consult) me\b[^.!?\n]*?\b(?:(?<!the )first|before(?:hand)?|prior)\b|show me\b[^.!?\n]*?\bbefore\b"
+    rf"(?:ask|consult) me\b{_GAP_200}\b(?:(?<!the )first|before(?:hand)?|prior)\b|show me\b{_GAP_200}\bbefore\b"
     r"|(?:check|confirm|clear it) (?:back )?with me\b|run (?:it|this|that|them) (?:by|past) me\b"
     r"|(?:let|allow) me (?:to )?(?:first )?(?:confirm|approve|review|check|decide|sign off)\b"
     rf"){_REST}"
-    r"|\bbefore\b[^.!?\n]*?[, ](?:please )?(?:ask|consult|show|check with|confirm with) me\b"
+    rf"|\bbefore\b{_GAP_200}[, ](?:please )?(?:ask|consult|show|check with|confirm with) me\b"
     rf"|\b(?:wait|waiting) (?:for|until) (?:me|i|my)\b{_REST}"
     r"|\b(?:ask|get (?:an? |the )?(?:approval|confirmation|permission|ok)) first\b"
     r"|\b(?:once|when|after|until|unless|only if) i(?:'ve| have)? (?:confirm|approv|agree|say|said|ok|give|allow)\w*"
     rf"|\bmy (?:explicit |prior |written |final )*{_SIGN_EN}\b"
     r"|\bi (?:want|wish|need|have|would like|'d like) to (?:confirm|approve|review)\b"
-    r"|\bfrag\w*\s+(?:sie |bitte |doch )*(?:mich|uns|bei mir)\b[^.!?\n]*?\b(?:vorher|zuerst|erst|davor|bevor|ehe|zuvor"
-    rf"|nach)\b{_REST}|\b(?:vorher|zuerst|erst|zuvor|davor)\b[^.!?\n]{{0,40}}?\b(?:nach|an|r(?:ü|ue)ck)?(?:fragen|gefragt)\b"
-    r"|\b(?:bevor|ehe)\b[^.!?\n]*?\bfrag\w* (?:bitte )?(?:mich|uns|bei mir)\b|\br(?:ü|ue)cksprache\b"
-    rf"|\blass\w* (?:sie |es |das )*(?:mich|uns)\b[^.!?\n]*?\b(?:{_SIGN_DE}|pr(?:ü|ue)f|entscheid|absegn|gegenles)\w*"
-    rf"|\bwarte\w*\b[^.!?\n]*?\b{_SIGN_DE}\w*|\bmeine?[rnm]? (?:ausdr\w+ )?{_SIGN_DE}\w*"
-    rf"|\b(?:bis|wenn|sobald) ich\b[^,.!?\n]*?\b{_SIGN_DE}\w*"
+    rf"|\b(?:frag|zeig)\w*\s+(?:sie |bitte |doch )*{_ME}\b{_GAP_200}"
+    rf"\b(?:vorher|zuerst|erst|davor|bevor|ehe|zuvor|nach)\b{_REST}"
+    rf"|{_BEGIN}frag\w* (?:bitte |doch )?(?:vorher|zuerst|davor|zuvor|nach)\b"
+    r"|\b(?:vorher|zuerst|erst|zuvor|davor)\b[^.!?\n]{0,40}?\b(?:nach|an|r(?:ü|ue)ck)?(?:fragen|gefragt)\b"
+    rf"|\b(?:bevor|ehe)\b{_GAP_200}\bfrag\w* (?:bitte )?{_ME}\b"
+    r"|\br(?:ü|ue)cksprache\b"
+    rf"|\blass\w* (?:sie |es |das )*{_ME}\b{_GAP_200}\b(?:{_SIGN_DE}|pr(?:ü|ue)f|entscheid|absegn|gegenles)\w*"
+    rf"|\b(?:warte\w*|(?:bis|wenn|sobald) ich)\b{_GAP_200}\b{_SIGN_DE}\w*|\bmeine?[rnm]? (?:ausdr\w+ )?{_SIGN_DE}\w*"
 )
 
 _SEND: Final = (
