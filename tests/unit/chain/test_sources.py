@@ -303,6 +303,18 @@ def test_c13_targets_are_known_by_format_mark_or_name_at_every_depth(
     assert [place for place, _ in reasons(sent(told, "act", **arguments))] == asked
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("phone_number", "mobile", "tel", "reply_to", "sendTo", "receiver", "payee", "beneficiary", "beneficiaryIban"),
+        *("share_with", "shared_with", "assignee", "collaborators", "card_number", "sort_code", "uuid", "guid", "uid"),
+        *("bucket", "repo", "repository", "endpoint", "callback", "href", "filepath", "dir", "dest", "dst", "outfile"),
+    ],
+)
+def test_c13_the_table_knows_the_usual_names(name: str) -> None:
+    assert reasons(sent(open_ended(), **{name: "e"})) == [(name, "model")]
+
+
 def test_c13_the_policy_adds_and_removes_names() -> None:
     policy = Policy(targets=Targets(add=("wallet*",), remove=("user", "internal_*")))
     order = sent(open_ended(policy=policy), wallet_no="w", user="u", internal_id="i", to="t")

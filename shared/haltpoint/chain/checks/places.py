@@ -14,15 +14,24 @@ from haltpoint.contracts.tools import ToolSpec
 
 TABLE: Final = (
     *("id", "ids", "*_id", "*_ids", "to", "to_*", "recipient", "recipients", "recipient_*", "cc", "bcc"),
-    *("email", "emails", "*_email", "*_emails", "phone", "*_phone", "address", "addresses", "*_address"),
+    *("reply_to", "send_to", "mail_to", "receiver", "receivers", "share_with", "shared_with", "payee", "beneficiary"),
+    *("email", "emails", "*_email", "*_emails", "phone", "*_phone", "*phone_number", "mobile", "tel"),
+    *("address", "addresses", "*_address", "uuid", "guid", "uid", "assignee", "collaborators", "subscribers"),
     *("user", "users", "*_user", "*_users", "username", "participants", "attendees", "invitees", "guests", "members"),
     *("channel", "*_channel", "url", "urls", "*_url", "*_urls", "uri", "*_uri", "link", "webhook", "host", "domain"),
-    *("iban", "*_iban", "bic", "account", "*_account", "account_*", "wallet", "*_wallet"),
-    *("path", "paths", "*_path", "*_paths", "file", "filename", "folder", "directory", "destination"),
+    *("href", "endpoint", "callback", "bucket", "repo", "repository", "iban", "*_iban", "bic", "sort_code"),
+    *("account", "*_account", "account_*", "wallet", "*_wallet", "card_number"),
+    *("path", "paths", "*_path", "*_paths", "file", "filename", "filepath", "outfile", "folder", "directory", "dir"),
+    *("destination", "destination_*", "dest", "dst"),
 )
 """The names of parameters that say to whom or where; the policy file changes it."""
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
-_PATHS: Final = frozenset({"path", "paths", "file", "files", "filename", "folder", "dir", "directory", "destination"})
+_PATHS: Final = frozenset(
+    (
+        *("path", "paths", "file", "files", "filename", "filepath", "outfile", "folder", "dir", "directory"),
+        *("destination", "dest", "dst"),
+    )
+)
 _PLAIN: Final = ToolSpec(name="plain")
 _TABLE_ALONE: Final = Targets()
 
