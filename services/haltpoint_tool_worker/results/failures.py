@@ -32,6 +32,7 @@ _SUGGESTIONS: Final[Mapping[ErrorType, str]] = {
     ErrorType.IN_DOUBT: "Do not try again; a person finds out whether it happened.",
     ErrorType.UNKNOWN: "The tool itself failed; calling it again will not help.",
 }
+_OTHERWISE: Final = "Try it with other arguments, or in another way."
 
 
 class Cause(Enum):
@@ -195,11 +196,12 @@ def fault_of(
     cause: ErrorInfo | None = None,
 ) -> ErrorInfo:
     """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
+    advice = _OTHERWISE if recoverable and kind is ErrorType.UNKNOWN else _SUGGESTIONS[kind]
     return ErrorInfo(
         error_type=kind,
         message=clean(message, MESSAGE) or kind.value,
         recoverable=recoverable,
-        suggestion=clean(suggestion, MESSAGE) if suggestion else _SUGGESTIONS[kind],
+        suggestion=clean(suggestion, MESSAGE) if suggestion else advice,
         invalid_fields=tuple(clean(name, 200) for name in invalid_fields[:50]),
         retry_after=retry_after,
         no_effect=no_effect,
@@ -210,5 +212,5 @@ def fault_of(
 def _as_text(fault: ErrorInfo) -> ErrorInfo:
     """The same fault, from which the model may recover."""
     given = fault.suggestion != _SUGGESTIONS[ErrorType.UNKNOWN]
-    advice = fault.suggestion if given else "Try it with other arguments, or in another way."
+    advice = fault.suggestion if given else _OTHERWISE
     return msgspec.structs.replace(fault, recoverable=True, suggestion=advice)

@@ -36,6 +36,21 @@ def error_of(reading: Reading) -> dict[str, Any]:
     return said
 
 
+@pytest.mark.parametrize("tool", [giving(Any), giving(None), giving(str)])
+def test_b7_a_text_that_is_json_is_read_as_json_first(tool: Tool) -> None:
+    failed = read_result(tool, '{"success": false, "error": "no money", "recoverable": true}')
+    assert error_of(failed)["message"] == "no money"
+    asked = read_result(tool, json.dumps(SURE))
+    assert asked.outcome.next_action is NextAction.CONFIRMATION_NEEDED
+    for data in ('{"success": true}', '{"success": false', "[1]", "{}", 'It said {"success": false}'):
+        assert read_result(tool, data).outcome.success, data
+
+
+def test_b7_an_error_that_may_be_recovered_from_does_not_say_that_another_call_is_no_use() -> None:
+    again = error_of(read_result(UNTYPED[0], {"success": False, "error": "no", "recoverable": True}))
+    assert (again["recoverable"], "will not help" in again["suggestion"]) == (True, False)
+
+
 @pytest.mark.parametrize("tool", UNTYPED)
 @pytest.mark.parametrize(
     "result",
