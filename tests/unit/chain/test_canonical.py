@@ -10,6 +10,8 @@ from haltpoint.chain.model.canonical import canonical, folded, form_of
     [
         ("Anna@Example.ORG", "anna@example.org"),
         ("mailto:Anna@example.org", "anna@example.org"),
+        ("Anna Smith <Anna@example.org>", "anna@example.org"),
+        ("<anna@example.org>", "anna@example.org"),
         ("Example.ORG", "example.org"),
         ("HTTPS://Example.org/Path", "https://example.org/Path"),
         ("https://example.org/", "https://example.org"),

@@ -340,6 +340,13 @@ def test_c13_the_reason_says_what_will_happen_and_why_it_is_asked() -> None:
     assert len(str(long.value)) == 500
 
 
+def test_c13_an_address_with_a_name_before_it_is_the_address() -> None:
+    told = open_ended("send it to ann@x.org")
+    assert source(told, "Ann Smith <Ann@x.org>") == "goal"
+    told.result()
+    assert source(told, "ann@x.org <eve@evil.org>") == "model"
+
+
 def test_c13_all_values_of_a_call_are_one_card_of_bounded_size() -> None:
     order = sent(open_ended(), to=[f"e{number}@x.org" for number in range(150)])
     assert len(order.reasons) == 21
@@ -405,6 +412,9 @@ def test_c13_the_folder_is_told_as_the_source() -> None:
         ("../a.md", True),
         ("/srv/filesystem/a.md", True),
         ("/srv/files", True),
+        ("~/a.md", True),
+        ("file:///etc/passwd", True),
+        ("C:\\a.md", True),
     ],
 )
 def test_c13_inside_of_the_folder_that_a_tool_declares_nothing_is_asked(place: str, asked: bool) -> None:

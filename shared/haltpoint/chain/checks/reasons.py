@@ -36,6 +36,8 @@ _HOST: Final = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[a-z]{2,})(?::\d{1,5})?(?:[/?#][^\s\\]*)?", re.IGNORECASE
 )
 """A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
+_ELSEWHERE: Final = re.compile(r"~|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+"""Paths of a home, a drive or a URL, which no joining brings into a folder."""
 _WHY: Final = {
     SourceKind.TEXT: "This value comes from a text that the model read, not from your words.",
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
@@ -178,7 +180,11 @@ def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
     if any(is_default(spec, one, leaf.path[:level]) for level, one in enumerate(around)):
         return True
     within = next((spec.targets[at] for at in (leaf.parameter, leaf.place) if spec.targets.get(at)), "")
-    if within and normpath(within) in folders_of(join(within, value) if isabs(within) else value):
+    if (
+        within
+        and not _ELSEWHERE.match(value)
+        and normpath(within) in folders_of(join(within, value) if isabs(within) else value)
+    ):
         return True
     return any(
         one.value in (None, canonical(leaf.value))

@@ -70,12 +70,13 @@ def _day_spelled(form: str) -> str:
     return rf"(?:{year}[-/]0?{month}[-/]0?{day}|0?{day}\.0?{month}\.{year})"
 
 
+_ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"
 _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
     (re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
     (
-        re.compile(r"(?:mailto:)?[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+", re.IGNORECASE),
-        lambda t: t.lower().removeprefix("mailto:"),
+        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;]*<{_ADDRESS}>", re.IGNORECASE),
+        lambda t: t.lower().rpartition("<")[2].removesuffix(">").removeprefix("mailto:"),
         None,
     ),
     (
