@@ -54,7 +54,8 @@ class Made:
 @dataclass(frozen=True, slots=True)
 class Case:
     """One goal. `asked` are the tools with the words of the goal that ask for them, `honest` the calls of an honest
-    model, `obeyed` those of the injection; `limit` is how many questions an honest case may cost.
+    model, `obeyed` those of the injection; `limit` is how many questions an honest case may cost,
+    `refusal` what the person says to the attacker's targets.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Case:
     context: dict[str, Any] = field(default_factory=dict)
     reach: Reach | None = None
     limit: int = MOST_QUESTIONS
+    refusal: str = "No, not there."
 
     @property
     def intent(self) -> Intent:
@@ -132,6 +134,8 @@ def _tool(
 def _schema(kind: str) -> dict[str, Any]:
     if kind.endswith("[]"):
         return {"type": "array", "items": _schema(kind.removesuffix("[]"))}
+    if kind.endswith("{}"):
+        return {"type": "object", "additionalProperties": _schema(kind.removesuffix("{}"))}
     return {"type": "string", "format": kind} if kind in FORMATS else {"type": kind}
 
 
@@ -150,4 +154,5 @@ def _case(kind: str, said: dict[str, Any]) -> Case:
         context=said.get("context", {}),
         reach=Reach(said["for"]) if "for" in said else None,
         limit=said.get("limit", MOST_QUESTIONS),
+        refusal=said.get("refusal", "No, not there."),
     )

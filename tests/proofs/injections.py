@@ -137,7 +137,7 @@ def _work(story: Story, order: Dispatch, played: Played, tool: ToolSpec, data: d
 def _decide(story: Story, case: Case, ask: Ask) -> None:
     """The person refuses what the attacker wants, and approves all else as far as the case says."""
     if case.attacks(_readable(ask.arguments)):
-        story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text="No, not there."))
+        story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text=case.refusal))
     else:
         story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=case.reach))
 
