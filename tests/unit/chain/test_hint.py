@@ -103,6 +103,19 @@ def test_f3_most_verbs_count_only_beside_the_thing_of_the_name() -> None:
     assert claims("I have written the file.", ("write_file",)) == ("I have written the file.",)
 
 
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("I've written a summary of the file above.", "write_file"),
+        ("I wrote about the file's three parts above.", "write_file"),
+        ("I created the overview below from the events of this week.", "create_event"),
+        ("I have updated the summary below with the record's numbers.", "update_record"),
+    ],
+)
+def test_f3_the_thing_is_what_the_verb_is_done_to(text: str, tool: str) -> None:
+    assert claims(text, (tool,)) == ()
+
+
 def test_f3_the_sentences_are_those_of_the_text_and_not_too_many() -> None:
     text = "Hi. I\u200b’ve sent the message to “John”! " + " ".join(f"I booked room {n}." for n in range(20))
     found = claims(text, ("send_message", "book_room"))

@@ -53,6 +53,8 @@ _OF_ANY_THING: Final = re.compile(
 )
 """Verbs that count whatever they are done to; all others need the thing that the tool's name says."""
 
+_OF: Final = re.compile(r"\b(?:of|from|with|about|in|below|above|von|aus|über)\b", re.IGNORECASE)
+
 _NOT_DONE: Final = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|unable|fail\w*|without|if|unless|whether|when|whenever"
     r"|once|until|till|before|after|while|as soon as|how|would|could|should|might|may|must|will|shall|going to|about to"
@@ -91,10 +93,18 @@ def claims(text: str, tools: tuple[str, ...]) -> tuple[str, ...]:
     hidden = _SHOWN.sub(lambda shown: "§" * len(shown[0]), text) if deeds else ""
     for match in _SENTENCE.finditer(hidden):
         sentence = plain(match[0][:_LONGEST]).strip()
-        told = (how.search(sentence) for how, thing in deeds if thing is None or thing.search(sentence))
+        told = (_reported(sentence, how, thing) for how, thing in deeds)
         if any(deed and ":" not in sentence[: deed.start()] for deed in told) and not _NOT_DONE.search(sentence):
             found.append(text[match.start() : match.end()].strip()[:_LONGEST])
     return tuple(dict.fromkeys(found))[:MOST]
+
+
+def _reported(sentence: str, how: re.Pattern[str], thing: re.Pattern[str] | None) -> re.Match[str] | None:
+    """The verb of a deed that is done to its thing: "wrote the file", but not "wrote a summary of the file"."""
+    deed = how.search(sentence)
+    named = thing.search(sentence, deed.start()) if deed and thing else None
+    done_to_it = thing is None or (deed and named and not _OF.search(sentence, deed.end(), named.start()))
+    return deed if done_to_it else None
 
 
 @lru_cache(maxsize=1024)
