@@ -280,3 +280,40 @@ def test_f2_when_it_is_too_late_to_ask_again_the_words_are_the_answer() -> None:
     told.now = told.chain.deadline
     told.say("See [[send.2]].")
     assert (told.chain.answer, told.chain.unproven) == ("See [send.2: unproven].", ("See [send.2: unproven].",))
+
+
+FIND = spec("find")
+
+
+def never(told: Story) -> list[tuple[str, str, str]]:
+    return [(one.tool, one.says, one.why.value) for one in told.chain.unfulfilled]
+
+
+def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
+    steps = (
+        Step(id="a", actions=(call("find"), call("send_message", to="u1"))),
+        Step(id="b", actions=(call("find"), call("send_message", to="u2")), dependencies=("a",)),
+    )
+    told = Story(Task(plan=Plan(steps=steps)), FIND, SEND)
+    told.submit()
+    told.result(failed(ErrorType.PERMISSION))
+    sends = [f'Send a message to a person: to "u{number}"' for number in (1, 2)]
+    assert never(told) == [("send_message", one, "never_executed") for one in sends]
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+def test_f1_what_the_steps_of_a_drafted_plan_require_and_did_not_reach_is_not_done(end: str) -> None:
+    told = Story(Task(goal="Do it"), FIND, SEND)
+    told.submit()
+    told.draft(
+        plan(
+            Step(id="a", required_tools=("find",)), Step(id="b", required_tools=("send_message",), dependencies=("a",))
+        )
+    )
+    if end == "failed":
+        told.propose(call("find"))
+        told.result(failed(ErrorType.PERMISSION))
+    else:
+        told.cancel("enough")
+    assert told.chain.status.value == end
+    assert never(told) == [("send_message", "Send a message to a person", "never_executed")]

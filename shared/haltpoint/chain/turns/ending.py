@@ -1,21 +1,27 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from dataclasses import replace
+from typing import Any
 
 from msgspec import structs
 
+from haltpoint.chain.checks.deeds import deed_line
+from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Code, Completed, Report, StepEnd, failed, step_failed
+from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import ActionStatus, ChainStatus, Failure, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.contracts.answers import NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Siblings
 
 WHO, WHY = 256, 2000
@@ -106,11 +112,30 @@ def complete(work: Work, end: Completed) -> None:
     if (owed := falls_short(work)) is not None:
         fail(work, replace(failed(Code.UNFULFILLED, owed), answer=end.answer))
         return
-    work.unfulfilled = unfulfilled(work)
+    undone = unfulfilled(work)
+    work.unfulfilled = (*undone, *_never_begun(work, undone))
     details = {"unproven": list(work.unproven)} if work.unproven else {}
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
     report(work)
+
+
+def _never_begun(work: Work, undone: tuple[NotDone, ...] = ()) -> tuple[NotDone, ...]:
+    """The calls of a literal plan that have effects and were not reached, and the tools with effects that steps without
+    a call require; but what is `undone` by the goal's words is told there.
+    """
+    tools, told = work.world.tools, {name for one in undone for name in one.tool.split(" or ")}
+    found = list[tuple[ToolSpec, dict[str, Any]]]()
+    for step, run in zip(work.steps, work.run, strict=False):
+        calls = step.actions[run.actions :]
+        required = () if step.actions or run.actions else step.required_tools
+        wished = (*((call.tool, call.arguments) for call in calls), *((name, {}) for name in required))
+        found += [(tools.get(name) or ToolSpec(name=name), given) for name, given in wished if name not in told]
+    return tuple(
+        NotDone(tool=spec.name, says=deed_line(spec, write_json(given), "{}"), why=WhyNot.NEVER_EXECUTED)
+        for spec, given in found
+        if with_effects(spec)
+    )
 
 
 def fail(work: Work, failure: Failure) -> None:
@@ -131,7 +156,8 @@ def fail(work: Work, failure: Failure) -> None:
     error = failure.error
     _stop(work, "the chain failed", error.message)
     where = {} if error.step_id is None else {"step_id": error.step_id}
-    work.unfulfilled = unfulfilled(work)
+    undone = unfulfilled(work)
+    work.unfulfilled = (*undone, *_never_begun(work, undone))
     unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer, work.unproven = error, failure.answer, unproven
@@ -141,6 +167,7 @@ def fail(work: Work, failure: Failure) -> None:
 def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
+    work.unfulfilled = _never_begun(work)
     _stop(work, "the chain was cancelled", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"

@@ -21,6 +21,7 @@ class Phrases:
     stopped: str
     only_if: str
     undone: str
+    unreached: str
 
 
 _ENGLISH: Final = Phrases(
@@ -35,6 +36,7 @@ _ENGLISH: Final = Phrases(
     stopped="It was stopped before it was complete.",
     only_if="only if",
     undone="The goal asks for it, and no call did it.",
+    unreached="The chain ended before this call.",
 )
 _GERMAN: Final = Phrases(
     done="Erledigt",
@@ -48,6 +50,7 @@ _GERMAN: Final = Phrases(
     stopped="Es wurde abgebrochen, bevor es fertig war.",
     only_if="nur falls",
     undone="Das Ziel verlangt es, und kein Aufruf hat es getan.",
+    unreached="Die Kette endete vor diesem Aufruf.",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 

@@ -137,9 +137,12 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
 
 
 def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
-    """Effects that the goal asks for and that have no deed; one that it asks for conditionally says when (C12)."""
+    """Effects that the goal asks for and that have no deed, one that it asks for conditionally says when (C12); and
+    calls that were not reached.
+    """
     for one in msgspec.convert(stored, tuple[NotDone, ...]):
-        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"' if one.message else own.undone)
+        why = own.undone if one.why is WhyNot.UNFULFILLED else own.unreached
+        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"' if one.message else why)
 
 
 def _all(tree: Tree) -> Iterator[Told]:
