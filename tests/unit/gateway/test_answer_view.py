@@ -230,6 +230,12 @@ def test_f1_what_the_goal_asks_for_and_nobody_did_stands_beside_it() -> None:
     assert found.unproven == ("I paid her.",)
 
 
+def test_f1_a_call_that_was_not_reached_says_so() -> None:
+    missing = {"tool": "pay", "says": "Pay", "why": "never_executed"}
+    (one,) = answer(end={"unfulfilled": [missing]}).not_done
+    assert (one.why, one.message) == (WhyNot.NEVER_EXECUTED, "The chain ended before this call.")
+
+
 @pytest.mark.parametrize(("language", "words"), [("en", 'only if: "if it rains"'), ("de", 'nur falls: "if it rains"')])
 def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_condition(language: str, words: str) -> None:
     missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled", "message": "if it rains"}
