@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.places import leaves
-from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
+from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Targets, Treatment
@@ -257,7 +257,7 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
         ),
         ({"parameters": typed(members=typed(name={}))}, {"members": {"name": None}}, []),
         ({"parameters": typed(members=BY_ROLE), "new": ("members",)}, {"members": {"e@x.org": "editor"}}, []),
-        ({"parameters": typed(whom=BY_ROLE), "targets": {"whom": ""}}, {"whom": {"e@x.org": "viewer"}}, ["whom{e@x.org}"]),
+        ({"parameters": typed(whom=BY_ROLE), "targets": {"whom": ""}}, {"whom": {"e@x": "editor"}}, ["whom{e@x}"]),
         (
             {"parameters": typed(whom={**BY_ROLE, "default": {"e@x.org": "viewer"}}), "targets": {"whom": ""}},
             {"whom": {"e@x.org": "viewer"}},
