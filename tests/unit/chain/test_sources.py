@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.places import leaves
+from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
-from haltpoint.chain.model.world import Policy
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Targets, Treatment
