@@ -195,7 +195,7 @@ def test_the_doctor_finds_nothing_wrong(system: Running) -> None:
 
 
 def test_init_may_be_repeated(system: Running) -> None:
-    assert document(system.command("init", "--json"))["library"] == "haltpoint_2"
+    assert document(system.command("init", "--json"))["library"] == "haltpoint_3"
 
 
 def test_settings_are_shown_with_their_origin(system: Running) -> None:

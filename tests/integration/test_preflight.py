@@ -96,7 +96,7 @@ async def test_chains_of_another_release_are_named_and_never_gone_on_with(fit: A
     assert await failed(fit) == {}
     await fit.zadd(TOPOLOGY.key(1, "index", "status", "executing"), {"c1": 1})
     found = await failed(fit)
-    assert found["rows"].what == "1 chains of another release are under way on this Redis"
+    assert found["rows"].what == "this Redis has 1 chain of another release under way"
     with pytest.raises(HaltpointError, match="HP-022"):
         preflight.refuse(found.values(), allow_unsafe=True)
 

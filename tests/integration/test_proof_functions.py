@@ -115,7 +115,7 @@ class Pair:
         ref, args = self.ref(item), (self.action(item.action), self.consumer(item), token)
         mode = "start" if start else "look"
         key = self.desk.key("events")
-        real = await self.desk.calls.call("FCALL", "hp2_claim", 1, key, ref.stream, ref.entry, *args, mode, digest)
+        real = await self.desk.calls.call("FCALL", "hp3_claim", 1, key, ref.stream, ref.entry, *args, mode, digest)
         self.store, status, epoch = functions.claim(self.store, item, token, None, start=start, digest=digest)
         assert (real[0].decode(), real[1]) == (status, epoch)
 

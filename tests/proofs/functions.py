@@ -153,7 +153,7 @@ def with_approval(store: Store, action: int, record: Approval | None) -> Store:
 
 
 def submit(store: Store, chain: int) -> tuple[Store, str]:
-    """hp2_submit: the chain and its first message, once."""
+    """hp3_submit: the chain and its first message, once."""
     if store.chain:
         return store, "again"
     return store._replace(chain=chain, events=store.events | {Sent("submitted")}), "created"
@@ -162,7 +162,7 @@ def submit(store: Store, chain: int) -> tuple[Store, str]:
 def commit(
     store: Store, expected: int, change: Change | None, entry: Sent, without: Mutation | None
 ) -> tuple[Store, str]:
-    """hp2_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or nothing."""
+    """hp3_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or nothing."""
     if store.version != expected and without is not Mutation.VERSION:
         return store, "conflict"
     store = store._replace(events=store.events - {entry})
@@ -208,7 +208,7 @@ def claim(
     digest: str = "",
     moment: int = 0,
 ) -> tuple[Store, str, int]:
-    """hp2_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
+    """hp3_claim; `token` is new for each claim. `item` is as it was when this worker got it."""
     row, has_lease = store.actions[item.action], item in store.tools
     asked = Claim(item.entry, token, has_lease, start, digest)
     record = store.approvals[item.action]
@@ -227,7 +227,7 @@ def claim(
 def complete(
     store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None, digest: str = ""
 ) -> tuple[Store, str]:
-    """hp2_complete for one action; `digest` is that of the call about which a person is asked."""
+    """hp3_complete for one action; `digest` is that of the call about which a person is asked."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
     has_lease = item in store.tools
     status = rules.complete(row, item.entry, epoch, has_lease=has_lease, without=without)
@@ -252,7 +252,7 @@ def _record(store: Store, action: int, receipt: Receipt, digest: str = "") -> St
 
 
 def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
-    """hp2_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
+    """hp3_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
     before, store = store, finish(store, item)
     if store.tools == before.tools:
         return store
@@ -261,12 +261,12 @@ def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
 
 
 def put_aside(store: Store, item: Item) -> Store:
-    """hp2_dead_letter of what another release can read: its chain hears nothing, and waits."""
+    """hp3_dead_letter of what another release can read: its chain hears nothing, and waits."""
     return finish(store, item)._replace(letters=store.letters | {item._replace(deliveries=0)})
 
 
 def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store, str]:
-    """hp2_requeue of an action's entry that was put aside."""
+    """hp3_requeue of an action's entry that was put aside."""
     row = store.actions[letter.action]
     if not rules.may_requeue(row, letter.entry, final=store.final):
         return store, "done"
@@ -278,7 +278,7 @@ def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store
 
 
 def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:
-    """hp2_answer: once, and not after the moment in which it was asked. A yes holds for the moment in which it came."""
+    """hp3_answer: once, and not after the moment in which it was asked. A yes holds for the moment in which it came."""
     request = store.requests[number - 1]
     status = rules.answer(request.status, late=request.since < moment, final=store.final)
     if status == "taken":
@@ -290,7 +290,7 @@ def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, 
 
 
 def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
-    """What hp2_fire_due does to a chain's open requests: those of earlier moments expire; their numbers."""
+    """What hp3_fire_due does to a chain's open requests: those of earlier moments expire; their numbers."""
     expired: list[int] = []
     for number, request in enumerate(store.requests, 1):
         if request.since < moment and request.status in ("open", "expired"):

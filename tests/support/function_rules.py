@@ -93,7 +93,7 @@ def consume(
 
 
 class Claim(NamedTuple):
-    """What hp2_claim is asked: `start` it, or only look; `digest` when a person has to have approved it.
+    """What hp3_claim is asked: `start` it, or only look; `digest` when a person has to have approved it.
 
     `has_lease`: the entry is pending for the worker that claims.
     """
@@ -126,7 +126,7 @@ def claim(
     now: int = 0,
     without: Mutation | None = None,
 ) -> tuple[str, ActionRow | None, Approval | None]:
-    """hp2_claim: the status, and the row and the approval after it; no row when the entry is finished instead."""
+    """hp3_claim: the status, and the row and the approval after it; no row when the entry is finished instead."""
     if final or (row is not None and row.over(without)):
         return "done", None, record
     if row is None or not row.bound(asked.entry, without):
@@ -145,7 +145,7 @@ def claim(
 
 
 def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, without: Mutation | None = None) -> str:
-    """hp2_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
+    """hp3_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
     if row is not None and row.over(without):
         return "again"
     if row is None or not row.bound(entry, without):
@@ -156,24 +156,24 @@ def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, 
 
 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
-    """hp2_release of an action's entry, by its owner."""
+    """hp3_release of an action's entry, by its owner."""
     return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.in_doubt()
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
-    """hp2_requeue of an action's entry that became a dead letter: somebody waits for this very one."""
+    """hp3_requeue of an action's entry that became a dead letter: somebody waits for this very one."""
     return row is not None and row.entry == entry and not row.over() and not final
 
 
 def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:
-    """What hp2_dead_letter records for an action whose entry it takes; None: it was another's, or is over."""
+    """What hp3_dead_letter records for an action whose entry it takes; None: it was another's, or is over."""
     if row is None or row.entry != entry or row.receipt is not None:
         return None
     return Receipt.IN_DOUBT if row.in_doubt(without) else Receipt.FAILED
 
 
 def answer(status: str, *, late: bool, final: bool) -> str:
-    """hp2_answer to a request in this status: taken, answered, expired or stale."""
+    """hp3_answer to a request in this status: taken, answered, expired or stale."""
     if status == "answered":
         return "answered"
     if status == "expired" or (status == "open" and late):

@@ -58,7 +58,7 @@ class Contract(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Strict(Contract, forbid_unknown_fields=True):
-    """A value that a person or a client writes: an unknown field is an error that names it."""
+    """A value that a person or a client writes, or a row: an unknown field is an error that names it."""
 
 
 class Ingress(StrEnum):

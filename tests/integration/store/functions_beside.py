@@ -58,7 +58,7 @@ class FunctionsBeside(RuleBasedStateMachine):
         self.start: int = seconds * 1000 + micros // 1000 - TICK // 2
 
     def call(self, name: str, *args: object) -> Any:
-        return self.redis.fcall(f"hp2_{name}", 1, f"{KEY}events", *args)
+        return self.redis.fcall(f"hp3_{name}", 1, f"{KEY}events", *args)
 
     def entry(self, number: int) -> str:
         return self.ids.get(number, "1-1")

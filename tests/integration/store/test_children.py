@@ -148,7 +148,7 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
     async def again() -> None:
         """Every commit so far once more: each finds its own version, or a newer one, and writes nothing."""
         before = await desk.snapshot()
-        for args in [one for one in sent if one[1] == "hp2_commit"]:
+        for args in [one for one in sent if one[1] == "hp3_commit"]:
             await call_through(*args)
         assert await desk.snapshot() == before
 

@@ -1,4 +1,4 @@
-"""hp2_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
+"""hp3_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""hp2_dead_letter and hp2_requeue: nothing is dropped silently (R9)."""
+"""hp3_dead_letter and hp3_requeue: nothing is dropped silently (R9)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""hp2_answer and hp2_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
+"""hp3_answer and hp3_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
 
 import pytest
 

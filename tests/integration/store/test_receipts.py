@@ -1,4 +1,4 @@
-"""hp2_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
+"""hp3_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
 
 import asyncio
 
@@ -72,7 +72,7 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
 
 async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    args = ("hp2_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry)
+    args = ("hp3_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry)
     first = await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1")
     assert await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1") == first
     assert (await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/2"))[0] == b"in_doubt"

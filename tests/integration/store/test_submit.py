@@ -1,4 +1,4 @@
-"""hp2_submit: a chain begins whole, once (R1, R2)."""
+"""hp3_submit: a chain begins whole, once (R1, R2)."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""hp2_record_thought: a thought is recorded once, and the executor hears of it once (R2)."""
+"""hp3_record_thought: a thought is recorded once, and the executor hears of it once (R2)."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""hp2_fire_due and hp2_lease: every living chain is heard of again (R1)."""
+"""hp3_fire_due and hp3_lease: every living chain is heard of again (R1)."""
 
 from redis.asyncio import Redis
 

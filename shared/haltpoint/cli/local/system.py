@@ -13,6 +13,7 @@ from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.cli.local.supervisor import Child, Say, Supervisor
+from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen, redis_url
@@ -120,19 +121,20 @@ class System:
             while missing := await self._missing(redis):
                 if hopeless := [child.name for child in self._children if child.code == HOPELESS]:
                     what = f"{', '.join(hopeless)} failed to start and will not be retried"
-                    raise CliError("HP-043", what, "its error is above", "Fix it and start again")
+                    raise CliError("HP-043", what, "the error is above", "Fix it and start again")
                 if asyncio.get_running_loop().time() > deadline:
-                    what, fix = (
-                        f"not ready after {READY_WITHIN:g} s",
-                        "The lines above show what each service waits for",
+                    what, why = f"the services are not ready after {READY_WITHIN:g} s", ", ".join(missing)
+                    raise CliError(
+                        "HP-043", what, f"Haltpoint waits for {why}", "The lines above say what each waits for"
                     )
-                    raise CliError("HP-043", what, ", ".join(missing), fix)
                 await asyncio.sleep(_LOOK)
 
     async def _missing(self, redis: Any) -> list[str]:
         ready = {told["pid"] for told in await alive(redis, Topology(self.settings.partitions))}
         waited_for = (child for child in self._children if child.pid not in ready)
-        missing = [f"{one.name} (ended {one.restarts} times)" if one.restarts else one.name for one in waited_for]
+        missing = [
+            f"{one.name} (ended {count(one.restarts, 'time')})" if one.restarts else one.name for one in waited_for
+        ]
         if missing or not self._has_gateway:
             return missing
         status, body = await http_get(self.settings.gateway.host, self.settings.gateway.port, "/readyz")

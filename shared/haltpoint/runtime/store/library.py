@@ -12,8 +12,9 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from haltpoint.runtime.store.rows import lua_names
+from haltpoint.runtime.streams.topology import FORM
 
-NAME: Final = "haltpoint_2"
+NAME: Final = f"haltpoint_{FORM}"
 
 _PARTS: Final = (
     "base",

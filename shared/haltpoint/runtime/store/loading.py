@@ -12,7 +12,7 @@ from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_pl
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
 from haltpoint.contracts.answers import NotDone
-from haltpoint.contracts.base import Contract, request_id
+from haltpoint.contracts.base import Strict, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Question
@@ -42,7 +42,7 @@ from haltpoint.runtime.streams.topology import Topology
 _log = structlog.get_logger(__name__)
 
 
-class StoredPlan(Contract):
+class StoredPlan(Strict):
     """What is stored with the plan: the plan, unless it is the task's own or there is none yet, and its tools' digests.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
@@ -67,7 +67,7 @@ class StoredPlan(Contract):
     approvals: dict[str, Approval] = field(default_factory=dict)
 
 
-class StoredEnd(Contract):
+class StoredEnd(Strict):
     """What is stored of the end of a chain."""
 
     answer: str | None = None

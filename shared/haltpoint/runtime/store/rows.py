@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.runtime.streams.topology import FORM
+from haltpoint.runtime.streams.topology import FORM, PREFIX
 
 Fields = Mapping[bytes, bytes]
 """A hash of Redis."""
@@ -248,7 +248,7 @@ def thought_of(text: bytes) -> StoredThought:
 
 
 def lua_names() -> str:
-    """The same names for the functions: FIRST, KEY.CHAIN, HEAD.VERSION, ..."""
+    """The same names for the functions: FIRST, PREFIX, KEY.CHAIN, HEAD.VERSION, ..."""
     tables: Final[tuple[tuple[str, type[StrEnum]], ...]] = (
         ("KEY", Key),
         ("HEAD", Head),
@@ -258,4 +258,6 @@ def lua_names() -> str:
         ("KIND", Kind),
     )
     rows = ((name, ", ".join(f"{one.name} = '{one.value}'" for one in names)) for name, names in tables)
-    return "\n".join([f"local FIRST = '{FIRST}'", *(f"local {name} = {{ {row} }}" for name, row in rows)])
+    return "\n".join(
+        [f"local FIRST, PREFIX = '{FIRST}', '{PREFIX}'", *(f"local {name} = {{ {row} }}" for name, row in rows)]
+    )

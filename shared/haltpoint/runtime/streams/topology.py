@@ -18,15 +18,16 @@ from redis.exceptions import ResponseError
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import root_of, value
 from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HaltpointError
 
-PREFIX: Final = "hp2_"
-"""Of the names of the functions: N and N+1 live side by side while the services are replaced."""
-
-FORM: Final = "2"
+FORM: Final = "3"
 """Of the rows (`store/rows.py`). A release that stores chains in another form has another one, and refuses to start
 while chains of this form are under way (HP-022).
 """
+
+PREFIX: Final = f"hp{FORM}_"
+"""Of the names of the functions: N and N+1 live side by side while the services are replaced."""
 
 _DEPLOYMENT: Final = "hp:{0}:deployment"
 _STREAM_KEY: Final = re.compile(r"hp:\{(\d+)\}:((?:events|plans|humans|tools:.+))", re.DOTALL)
@@ -110,7 +111,7 @@ def other_rows(under_way: int) -> HaltpointError:
     """HP-022: we would read half of these chains."""
     return HaltpointError(
         "HP-022",
-        f"{under_way} chains of another release are under way on this Redis",
+        f"this Redis has {count(under_way, 'chain')} of another release under way",
         "this release stores chains in another form and cannot continue them",
         "Run that release until they have ended, or cancel them; then start this one",
     )

@@ -11,7 +11,7 @@ from haltpoint.contracts.views import DayView, StatsRow, StatsView
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30
-"""Days for which a day's counters are kept (see `hp2_commit`)."""
+"""Days for which a day's counters are kept (see `hp3_commit`)."""
 
 _EPOCH: Final = date(1970, 1, 1)
 

@@ -1,5 +1,5 @@
 --[[
-What all functions share. The names of keys and fields (FIRST, KEY, HEAD, DATA, PART, STATE, KIND) are in
+What all functions share. The names of keys and fields (FIRST, PREFIX, KEY, HEAD, DATA, PART, STATE, KIND) are in
 runtime/store/rows.py.
 
 Rules that hold for every function of this library:
@@ -23,7 +23,7 @@ local BEGINS = { submit = true, requeue = true, answer = true }
 
 local function register(name, callback)
   local flags = BEGINS[name] and {} or { 'allow-oom' }
-  redis.register_function{ function_name = 'hp2_' .. name, callback = callback, flags = flags }
+  redis.register_function{ function_name = PREFIX .. name, callback = callback, flags = flags }
 end
 
 -- 'hp:{3}:events' -> 'hp:{3}:'

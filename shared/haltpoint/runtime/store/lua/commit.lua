@@ -1,5 +1,5 @@
 --[[
-hp2_commit feed_age done entry... [writes]...
+hp3_commit feed_age done entry... [writes]...
 
 The executor's one way to change chains: a batch of one partition, each chain whole or not at all.
   feed_age  ms that facts stay in the feed

@@ -1,8 +1,8 @@
 --[[
-hp2_dead_letter stream entry reason detail chain ['' id]
-hp2_dead_letter stream entry reason detail chain action id head failed in_doubt tail
-hp2_dead_letter stream entry reason detail chain thought id head data
-hp2_dead_letter stream entry reason detail chain lost '' message
+hp3_dead_letter stream entry reason detail chain ['' id]
+hp3_dead_letter stream entry reason detail chain action id head failed in_doubt tail
+hp3_dead_letter stream entry reason detail chain thought id head data
+hp3_dead_letter stream entry reason detail chain lost '' message
 
 What cannot be processed is kept with its bytes and its reason, and its chain hears of it: all in one step.
  - an action whose current entry this is gets a receipt, and the executor the message head .. outcome .. tail. The
@@ -51,7 +51,7 @@ register('dead_letter', function(keys, args)
 end)
 
 --[[
-hp2_requeue letter
+hp3_requeue letter
 
 Give a dead letter another chance: its own fields go back to its stream as a new entry, which becomes the current one of
 its action, and the letter goes. An action that has a receipt, or a person who decides, or another entry, or whose chain is

@@ -1,5 +1,5 @@
 --[[
-hp2_answer request answer by by_json token head [action digest seconds]
+hp3_answer request answer by by_json token head [action digest seconds]
 
 Take an answer: once, in time, for an open question of a living chain.
   answer   JSON of contracts.people.humans.Answer; by: who; by_json: the same as JSON text
@@ -45,7 +45,7 @@ register('answer', function(keys, args)
 end)
 
 --[[
-hp2_cancel chain message
+hp3_cancel chain message
 
 Ask the executor to stop a chain. A repeat is a second message with the same id, which the machine ignores.
 Returns sent | final | unknown.

@@ -1,5 +1,5 @@
 --[[
-hp2_lease owner ttl
+hp3_lease owner ttl
 
 Take or renew the executor's lease of this partition for `ttl` ms of real time; 0 gives it up.
 Returns {holder, now}: who holds it afterwards, '' for nobody.
@@ -21,7 +21,7 @@ register('lease', function(keys, args)
 end)
 
 --[[
-hp2_hand_back stream consumer lease entry...
+hp3_hand_back stream consumer lease entry...
 
 Make entries that this consumer read and did not begin look idle for `lease` ms, so that whoever looks next takes them;
 counts no delivery. One that another consumer has taken meanwhile is left alone. Returns how many were handed back.
@@ -39,7 +39,7 @@ register('hand_back', function(keys, args)
 end)
 
 --[[
-hp2_announce [name spec]...
+hp3_announce [name spec]...
 
 A tool worker says which tools it serves, spec as JSON. They are in the catalogue for a day after the last announcement, in real
 time; older ones are removed here. Returns the time in ms.

@@ -22,7 +22,7 @@ local function consume_approval(prefix, chain, name, digest)
 end
 
 --[[
-hp2_claim stream entry action consumer token [mode] [digest]
+hp3_claim stream entry action consumer token [mode] [digest]
 
 Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
 that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
@@ -70,7 +70,7 @@ register('claim', function(keys, args)
 end)
 
 --[[
-hp2_complete consumer [stream entry action epoch in_doubt outcome data head tail]...
+hp3_complete consumer [stream entry action epoch in_doubt outcome data head tail]...
 
 Record receipts of entries that are pending for this consumer. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt
 but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
@@ -113,7 +113,7 @@ register('complete', function(keys, args)
 end)
 
 --[[
-hp2_heartbeat [stream entry action epoch consumer]...
+hp3_heartbeat [stream entry action epoch consumer]...
 
 Keep the leases: an entry that is still pending for this consumer, and whose action still has this entry and epoch,
 begins its idle time anew. A thought has no action: '' instead, and only the consumer is compared.
@@ -138,7 +138,7 @@ register('heartbeat', function(keys, args)
 end)
 
 --[[
-hp2_release stream entry action epoch consumer
+hp3_release stream entry action epoch consumer
 
 Hand an entry back, to be read by anybody as if it were new: not an action with effects that was started. The entry is
 added anew with the same bytes and becomes the current one, at epoch 0. A thought: '' instead of the action.

@@ -1,5 +1,5 @@
 --[[
-hp2_submit chain digest version task head timeout deadline trace limit
+hp3_submit chain digest version task head timeout deadline trace limit
 
 Starts a chain, whole, with its first message: chain, task, timer, index and task.submitted, or nothing.
   digest    of the submitted body: tells a repeat from another body under the same id
@@ -11,7 +11,7 @@ Starts a chain, whole, with its first message: chain, task, timer, index and tas
   limit     of the events stream's length; at it nothing is accepted. 0: none
 Returns {status, now}: created | again (same digest) | conflict (another digest) | busy.
 
-hp2_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
+hp3_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
 the memory is full.
 ]]
 local function submit(keys, args)
@@ -37,7 +37,7 @@ register('submit', submit)
 register('accept', submit)
 
 --[[
-hp2_remember conversation entry at most retention
+hp3_remember conversation entry at most retention
 
 Keep an accepted task in its conversation, once, for `retention` s after the last one; of more than `most` the oldest go.
 ]]

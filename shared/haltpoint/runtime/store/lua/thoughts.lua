@@ -15,7 +15,7 @@ local function record_thought(prefix, thought, kind, data, raw, head)
 end
 
 --[[
-hp2_record_thought entry thought type data raw head
+hp3_record_thought entry thought type data raw head
 
 The planner records a thought and replies to the executor; the same thought is recorded once.
   type, data  of the reply; the message is head .. data .. '}'

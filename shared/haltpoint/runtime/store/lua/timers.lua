@@ -1,5 +1,5 @@
 --[[
-hp2_fire_due limit again_in
+hp3_fire_due limit again_in
 
 Tell the chains whose timer has gone off, the earliest first, at most `limit`: expire their open requests that are due
 and add timer.due. Each timer is set to now + again_in ms, so that it goes off again should the message get lost; the
