@@ -7,9 +7,11 @@ through a hundred thousand states takes some hundred decisions.
 from enum import StrEnum
 from typing import Final
 
+from msgspec.structs import replace
+
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World
-from haltpoint.chain.model.outputs import Ask, Dispatch, Resolve, Withdraw
+from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Withdraw
 from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
@@ -29,7 +31,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
-from tests.support.function_rules import Receipt
+from tests.support.function_rules import Mutation, Receipt
 
 CHAIN: Final = "c" * 32
 HOUR: Final = 3_600_000
@@ -58,14 +60,15 @@ class Kind(StrEnum):
 
 
 class Decisions:
-    """The decisions of a chain whose plan has these actions, one a step, each after the one before."""
+    """The decisions of a chain whose plan has these actions, one a step (see `Scenario`)."""
 
-    def __init__(self, actions: tuple[Kind, ...]) -> None:
+    def __init__(self, actions: tuple[Kind, ...], parallel: int | None = None, without: Mutation | None = None) -> None:
+        self._without = without
         self._world = World({kind.value: kind.spec for kind in actions}, Policy())
         self._numbers: dict[str, int] = {}
         self._changes: dict[tuple[int, Sent, int, tuple[Request, ...]], Change | None] = {}
         self.chains: list[Chain | None] = [None]
-        self.submitted = self._number(_submitted(actions))
+        self.submitted = self._number(_submitted(actions, parallel))
 
     def due(self, number: int, moment: int) -> bool:
         """Whether the chain's timer has gone off."""
@@ -84,7 +87,10 @@ class Decisions:
         assert chain is not None
         now = CREATED + TIMES[moment] + 1
         received = _received(message, chain, requests)
-        decision = decide(chain, received, self._world, now)
+        decision = decide(
+            chain if self._without is not Mutation.STOP else _all_freed(chain), received, self._world, now
+        )
+        _judge_stop(chain, decision)
         if decision.chain == chain and not decision.outputs:
             assert not decision.facts, "facts of nothing"
             return None
@@ -118,17 +124,32 @@ class Decisions:
         return self._numbers[key]
 
 
-def _submitted(actions: tuple[Kind, ...]) -> Chain:
+def _all_freed(chain: Chain) -> Chain:
+    """The same chain as if the question of each step was answered: the gate lets them pass."""
+    return replace(chain, runs=tuple(replace(run, freed=True) for run in chain.runs))
+
+
+def _judge_stop(before: Chain, decision: Decision) -> None:
+    """While a question stays open, only the call whose own question was closed is sent (R7)."""
+    open_still = [one for one in before.requests if one in decision.chain.requests]
+    closed = {one.action_id for one in before.requests if one not in open_still}
+    for output in decision.outputs:
+        if isinstance(output, Dispatch) and open_still and output.action.id not in closed:
+            raise BrokenError(Promise.R7, f"{output.action.id} was sent while r{open_still[0].number} was open")
+
+
+def _submitted(actions: tuple[Kind, ...], parallel: int | None) -> Chain:
     steps = [
         Step(
             id=f"s{number}",
             required_tools=(kind.value,),
-            dependencies=(f"s{number - 1}",) if number else (),
-            actions=(ProposedCall(tool=kind.value, arguments={}),),
+            dependencies=(f"s{number - 1}",) if number and parallel is None else (),
+            actions=(ProposedCall(tool=kind.value, arguments={"n": number}),),
         )
         for number, kind in enumerate(actions)
     ]
-    return Chain(CHAIN, Task(plan=Plan(steps=tuple(steps))), created_at=CREATED, deadline=CREATED + 7 * 24 * HOUR)
+    task = Task(plan=Plan(steps=tuple(steps)), parallel=parallel)
+    return Chain(CHAIN, task, created_at=CREATED, deadline=CREATED + 7 * 24 * HOUR)
 
 
 def outcome_of(kind: Receipt, digest: str) -> Outcome:

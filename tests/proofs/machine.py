@@ -38,7 +38,7 @@ class Machine:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.decisions = Decisions(scenario.actions)
+        self.decisions = Decisions(scenario.actions, scenario.parallel, scenario.without)
 
     # ---- the state before anything happened ----
 

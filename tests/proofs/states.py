@@ -29,11 +29,14 @@ class Luck(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What to search: the plan's actions, one a step and each after the one before, and the luck."""
+    """What to search: the plan's actions, one a step, and the luck. Each step waits for the one before; with `parallel`
+    none waits, and so many may be under way.
+    """
 
     actions: tuple[Kind, ...]
     luck: Luck
     without: Mutation | None = None
+    parallel: int | None = None
 
 
 class Executor(NamedTuple):

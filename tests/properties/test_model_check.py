@@ -29,6 +29,9 @@ SCENARIOS = {
     "question, cancelled": Scenario((ASKS,), Luck(crashes=1, takeovers=1, losses=1, cancels=1)),
     "read, then effects": Scenario((READ, OTHER), Luck(crashes=2, takeovers=1)),
     "effects twice": Scenario((OTHER, OTHER), Luck(crashes=2, takeovers=1)),
+    "question beside effects, nobody dies in time": Scenario((ASKS, OTHER), Luck(crashes=1, takeovers=1), parallel=2),
+    "question beside two, cancelled": Scenario((ASKS, READ, OTHER), Luck(crashes=1, cancels=1), parallel=2),
+    "two questions side by side, too late": Scenario((ASKS, DROPS, OTHER), Luck(times=1), parallel=2),
     "read, by several releases": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, releases=1)),
     "effects, by several releases": Scenario((OTHER,), Luck(crashes=1, takeovers=1, losses=1, releases=1)),
     "question, then effects": Scenario((ASKS, OTHER), Luck(crashes=2, losses=1)),
@@ -64,6 +67,7 @@ WITHOUT = {
     Mutation.DIGEST: (Promise.R5, Scenario((DROPS,), Luck(previews=1, tampers=1))),
     Mutation.CONSUMPTION: (Promise.R5, Scenario((DROPS, DROPS), Luck(tampers=1, moves=1))),
     Mutation.EXPIRY: (Promise.R5, Scenario((DROPS,), Luck(times=1))),
+    Mutation.STOP: (Promise.R7, Scenario((ASKS, READ, OTHER), Luck(), parallel=2)),
 }
 
 

@@ -26,6 +26,7 @@ class Mutation(StrEnum):
     DIGEST = "claim takes an approval of whatever"
     CONSUMPTION = "an approval lets any action with the same call run, not only its own"
     EXPIRY = "claim does not look how old an approval is"
+    STOP = "the gate lets every step pass while a question is open"
 
 
 class Receipt(StrEnum):
