@@ -133,8 +133,15 @@ class Story:
         )
         return self.hear(ActionProposed(id="a", source="test", subject="c", data=data))
 
-    def say(self, text: str, *called: str, faults: tuple[str, ...] = (), usage: Usage | None = None) -> Decision:
-        name = self.thought.thought_id
+    def say(
+        self,
+        text: str,
+        *called: str,
+        faults: tuple[str, ...] = (),
+        usage: Usage | None = None,
+        thought: Think | None = None,
+    ) -> Decision:
+        name = (thought or self.thought).thought_id
         usage = usage or Usage(output_tokens=1)
         data = AnswerDrafted.Data(thought_id=name, text=text, called=called, faults=faults, usage=usage)
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))

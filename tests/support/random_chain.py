@@ -1,0 +1,278 @@
+"""A random chain and random events for it: what is under way ends in any order and any way, and much of it comes twice.
+
+Each event is drawn from what is under way just then, so a walk gets far: to several questions, rests and approvals.
+"""
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from haltpoint.chain.checks import human_tool
+from haltpoint.chain.model.outputs import Dispatch, StartChild, Think
+from haltpoint.chain.model.state import Action, ActionStatus, Chain, OpenRequest, next_due
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.world import Policy
+from haltpoint.contracts.base import child_report_id, request_id
+from haltpoint.contracts.events import ToolCompleted
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.policy import Treatment
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    OnTimeout,
+    Outcome,
+    Target,
+)
+from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind
+from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
+from tests.unit.chain.story import Story
+
+TO: Final = {"type": "object", "properties": {"to": {"type": "string"}}}
+ID: Final = {"type": "object", "properties": {"id": {"type": "string"}}}
+RETRY: Final = Retry(attempts=3, first=1.0, most=5.0)
+SENDS: Final = plan(tool_step("x", call("send", to="ann")))
+TOOLS: Final = (
+    spec("read", retry=RETRY),
+    spec("look"),
+    spec("find", may_clarify=True),
+    spec("send", read_only=False, parameters=TO),
+    spec("save", read_only=False, idempotent=True, retry=RETRY),
+    spec("pay", read_only=False, reconciles=True, parameters=TO),
+    spec("drop", read_only=False, destructive=True),
+    spec("give", read_only=False, parameters=ID, provenance={"id": ("read.id",)}),
+    spec("skill", read_only=False, plan=SENDS),
+    spec("watched", read_only=False, hooks=("h",), plan=SENDS),
+    spec("reader", plan=plan(tool_step("x", call("read")))),
+    human_tool.SPEC,
+)
+SPECS: Final = {tool.name: tool for tool in TOOLS}
+QUICK: Final = ("read", "look", "find")
+"""Tools that may run side by side in one step."""
+
+SAID: Final = {
+    RequestKind.CLARIFICATION: ({"decision": Choice.SELECT}, {"decision": Choice.NONE, "text": "no"}),
+    RequestKind.CONFIRMATION: (
+        {"decision": Choice.APPROVE},
+        {"decision": Choice.APPROVE},
+        {"decision": Choice.REJECT, "text": "no"},
+        {"decision": Choice.APPROVE, "arguments": {"to": "zed"}},
+    ),
+    RequestKind.INPUT: ({"decision": Choice.ANSWER, "text": "words"},),
+    RequestKind.ESCALATION: (
+        {"decision": Choice.RETRY},
+        {"decision": Choice.REPHRASE, "text": "send it"},
+        {"decision": Choice.MANUAL, "text": "words", "value": {"id": "u1"}},
+    ),
+    RequestKind.IN_DOUBT: (
+        {"decision": Choice.HAPPENED},
+        {"decision": Choice.NOT_HAPPENED},
+        {"decision": Choice.FAILED},
+    ),
+}
+INTENTS: Final = (
+    None,
+    Intent(effects_asked=(IntentEntry(tools=("send", "save", "pay"), words="send it"),)),
+    Intent(ask_before=(IntentEntry(tools=("send", "skill"), words="send it"),)),
+)
+
+
+def random_tools(r: Random) -> tuple[str, ...]:
+    """The tools of one chain: with few of them what needs two of a kind happens often."""
+    few = tuple(r.sample(list(SPECS), r.choice([2, 3, 4])))
+    return r.choice([few, few, tuple(SPECS), ("skill", "find"), ("give", "read", "look")])
+
+
+def random_call(r: Random, tools: tuple[str, ...]) -> ProposedCall:
+    """A call of any of the tools; equal ones are common."""
+    name = r.choice(tools)
+    if name == human_tool.NAME:
+        return call(name, question=r.choice(["What?", "Who?"]))
+    if SPECS[name].parameters is TO:
+        return call(name, to=r.choice(["ann", "bo"]))
+    if name == "give":
+        return call(name, id=r.choice(["u1", "u2"]))
+    return call(name, **({"n": r.randrange(4)} if r.random() < 0.8 else {}))
+
+
+def random_policy(r: Random) -> Policy:
+    """Few turns and strikes, so that their ends are reached."""
+    return Policy(
+        max_turns=r.choice([2, 4]),
+        actions_per_turn=r.choice([1, 2, 5]),
+        strikes=r.choice([1, 1, 3]),
+        unasked_effects=r.choice([Treatment.ALLOW, Treatment.ASK]),
+        max_actions=r.choice([6, 50]),
+    )
+
+
+def _literal_step(r: Random, tools: tuple[str, ...], common: dict[str, Any]) -> Step:
+    calls = [replace(random_call(r, tools), optional=r.random() < 0.2) for _ in range(r.randrange(1, 4))]
+    if common["dependencies"] and r.random() < 0.5:
+        wanted = {"n": {"$from": f"{common['dependencies'][0]}.data.{r.choice(['id', 'missing'])}"}}
+        calls.insert(r.randrange(len(calls) + 1), ProposedCall(tool="look", arguments=wanted, optional=True))
+    required = tuple(sorted({one.tool for one in calls if not one.optional}))
+    kind = StepType.TOOL if required else StepType.REASONING
+    return Step(actions=tuple(calls), required_tools=required, step_type=kind, **common)
+
+
+def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
+    """Up to six steps, most of which wait for none."""
+    ids = "abcdef"[: r.randrange(1, 7)]
+    steps: list[Step] = []
+    for number, name in enumerate(ids):
+        common: dict[str, Any] = {
+            "id": name,
+            "dependencies": tuple(one for one in ids[:number] if r.random() < 0.2),
+            "on_failure": r.choice(list(OnFailure)),
+        }
+        if literal:
+            more = {"siblings": r.choice([None, *Siblings]), "parallel": r.choice([None, None, 1, 3])}
+            steps.append(_literal_step(r, tools, common | more))
+        else:
+            wanted = tuple(sorted({random_call(r, tools).tool for _ in range(r.randrange(1, 3))}))
+            open_ended = r.random() < 0.4
+            steps.append(Step(**common, **({"allowed_tools": QUICK} if open_ended else {"required_tools": wanted})))
+    return Plan(steps=tuple(steps))
+
+
+def random_task(r: Random, tools: tuple[str, ...]) -> Task:
+    """A literal plan, or a goal that a model plans for, or an open-ended one."""
+    kind = r.choice(["literal", "drafted", "drafted", "react"])
+    how: dict[str, Any] = {
+        "parallel": r.choice([None, 2, 3, 5, 5]),
+        "siblings": r.choice(list(Siblings)),
+        "mode": r.choice([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]),
+    }
+    if kind == "literal":
+        return Task(goal="send it", plan=random_steps(r, tools, literal=True), **how)
+    return Task(goal="send it", style=Style.REACT if kind == "react" else Style.PLAN, **how)
+
+
+class Walk:
+    """The events of one chain. A `mood` makes one kind of outcome common, so that several steps ask or rest at once."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = Random(seed)
+        self.tools = random_tools(self.r)
+        self.story = Story(random_task(self.r, self.tools), *TOOLS, policy=random_policy(self.r))
+        self.repeat = False
+        """Whether the last event had come before."""
+        self.mood = self.r.choice(["fine", "asks", "rests", "fails"])
+        self._orders: dict[str, Dispatch | StartChild] = {}
+        self._thoughts: dict[str, Think] = {}
+
+    @property
+    def chain(self) -> Chain:
+        """The chain by now."""
+        return self.story.chain
+
+    def under_way(self) -> Iterator[Action | Think | OpenRequest]:
+        """What may end next: calls that a worker or a child has, thoughts that are awaited, and questions."""
+        for action in self.chain.actions.values():
+            rest = self.chain.resting.get(action.id)
+            if action.status is ActionStatus.DISPATCHED and (rest is None or not rest.until):
+                yield action
+        work = Work.on(self.chain, "", self.story.world, self.story.now)
+        for name, thought in self._thoughts.items():
+            if name == work.thought or any(work.awaits(index, name) for index in work.active):
+                yield thought
+        yield from self.chain.requests
+
+    def step(self) -> None:
+        """One event."""
+        r, found, self.repeat = self.r, list(self.under_way()), False
+        dice = r.random()
+        if not self.story.log:
+            self.story.submit(read=False)
+        elif dice < 0.07:
+            received, _ = r.choice(self.story.log)
+            self.repeat = True
+            self.story.hear(received.message, received.body)
+        elif dice < 0.08:
+            self.story.cancel()
+        elif dice < 0.11 and self.chain.requests:
+            expired = r.choice(self.chain.requests)
+            self.story.due(request_id(self.chain.id, expired.number), at=max(self.story.now, expired.deadline + 1))
+        elif not found or (self.chain.resting and dice < 0.3):
+            self.story.due(at=max(self.story.now, next_due(self.chain)))
+        else:
+            match r.choice(found):
+                case Action() as action:
+                    self._result(action)
+                case Think() as thought:
+                    self._reply(thought)
+                case OpenRequest() as request:
+                    self._answer(request)
+        for output in self.story.last.outputs if not self.repeat else ():
+            if isinstance(output, Dispatch | StartChild):
+                self._orders[output.action.id] = output
+            elif isinstance(output, Think):
+                self._thoughts[output.thought_id] = output
+
+    def _result(self, action: Action) -> None:
+        if action.child:
+            done = ToolCompleted.Data(action_id=action.id, outcome=self.r.choice([OK, OK, failed()]))
+            report = ToolCompleted(id=child_report_id(action.id), source="t", subject=self.chain.id, data=done)
+            self.story.hear(report, '{"id":"u1"}')
+            return
+        outcome = self._outcome(action)
+        admitted = SPECS[action.tool].plan is not None and outcome is OK
+        self.story.result(outcome, json.dumps({"arguments": {}} if admitted else {"id": "u1"}), action)
+
+    def _outcome(self, action: Action) -> Outcome:
+        r, tool, order = self.r, SPECS[action.tool], self._orders[action.id]
+        if isinstance(order, Dispatch) and order.reconcile:
+            unknown = failed(ErrorType.IN_DOUBT)
+            did_not = replace(unknown, error=ErrorInfo(ErrorType.IN_DOUBT, "it did not", no_effect=True))
+            return replace(r.choice([OK, did_not, unknown]), metadata=Metadata(reconciled=True))
+        again = replace(failed(r.choice([ErrorType.RATE_LIMIT, ErrorType.SERVER])), metadata=Metadata(again=True))
+        doubt = failed(ErrorType.IN_DOUBT if not tool.read_only else ErrorType.NOT_FOUND)
+        asked = Confirmation(
+            action="send", target=Target(id="x"), message="Sure?", digest="d" * 12, on_timeout=r.choice(list(OnTimeout))
+        )
+        confirms = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+        questions = [asks("x", "y"), confirms]
+        usual = [OK, OK, OK, OK, replace(OK, next_action=NextAction.COMPLETE), *questions, again, doubt, failed()]
+        moods = {"fine": [OK] * 5, "asks": questions * 6, "rests": [again, doubt] * 6, "fails": [failed()] * 5}
+        return r.choice([*usual, *moods[self.mood]])
+
+    def _reply(self, thought: Think) -> None:
+        r, story = self.r, self.story
+        if r.random() < 0.02:
+            story.no_thought(thought.thought_id, thought.kind)
+        elif thought.kind is ThoughtKind.PLAN:
+            story.draft(random_steps(r, self.tools, literal=False), intent=r.choice(INTENTS), thought=thought)
+        elif thought.kind is ThoughtKind.INTENT:
+            story.hear_intent(thought.thought_id, r.choice(INTENTS))
+        elif thought.kind in (ThoughtKind.ANSWER, ThoughtKind.VERIFY):
+            story.say(r.choice(["done", "I have sent it.", ""]), thought=thought)
+        else:
+            story.take(self._proposal(), thought=thought)
+
+    def _proposal(self) -> Proposal:
+        r, dice = self.r, self.r.random()
+        if dice < 0.4:
+            return Proposal(calls=tuple(random_call(r, QUICK) for _ in range(r.randrange(1, 6))))
+        if dice < 0.8:
+            return Proposal(calls=tuple(random_call(r, self.tools) for _ in range(r.randrange(1, 4))))
+        if dice < 0.86:
+            return Proposal(content=r.choice(["It is done.", "What now?"]))
+        if dice < 0.9:
+            return Proposal(content="I give up.", decision=StepDecision.FAIL)
+        return Proposal(calls=(call("nonsense"), random_call(r, self.tools)))
+
+    def _answer(self, request: OpenRequest) -> None:
+        said = self.r.choice(SAID[request.kind])
+        option = request.options[0].id if request.options and request.kind is RequestKind.CLARIFICATION else None
+        answer = Answer(kind=request.kind, option_id=option, **said)
+        self.story.give(answer, request_id(self.chain.id, request.number))
