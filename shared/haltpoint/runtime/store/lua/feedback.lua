@@ -1,5 +1,5 @@
 --[[
-hp2_feedback chain head tail field
+hp3_feedback chain head tail field
 
 Write down what a person says of a chain, as a line of its log: head .. the time in ms .. tail. `field` is the day's counter
 for it, '' for none. Returns the line's place in the log | unknown (no such chain) | full (there is no room for more).

@@ -109,7 +109,7 @@ local function rest(prefix, queue, action, back, words, at)
 end
 
 --[[
-hp2_reserve queue action caller patience lease probe [kind name every size words]...
+hp3_reserve queue action caller patience lease probe [kind name every size words]...
 
 May this call begin now, by its queue's breaker and by its limits, all together? What it needs is taken, or nothing is.
 A repeat of this function may cost a rate one call.
@@ -121,7 +121,7 @@ A repeat of this function may cost a rate one call.
 Who comes back from a rest goes before those who come for the first time: these stand behind all that rest.
 Returns {status, ms, words, watch}:
   go     begin in so many ms
-  probe  the same, and the queue's breaker waits for what comes of it (`hp2_called`)
+  probe  the same, and the queue's breaker waits for what comes of it (`hp3_called`)
   rest   come back in so many ms; words: what for
 `watch` 1: the queue had failures: ask before its next call too, limits or not.
 ]]
@@ -172,7 +172,7 @@ register('reserve', function(keys, args)
 end)
 
 --[[
-hp2_rest queue action ms words
+hp3_rest queue action ms words
 
 A call comes back in so many ms, because of something else than the queue's own limits: people see it too.
 ]]
@@ -183,7 +183,7 @@ register('rest', function(keys, args)
 end)
 
 --[[
-hp2_renew lease [name caller]...
+hp3_renew lease [name caller]...
 
 Keep the places of `at_once` that these calls have for so many ms more. Returns how many had none any more.
 ]]
@@ -203,7 +203,7 @@ register('renew', function(keys, args)
 end)
 
 --[[
-hp2_give_back caller duration [name]...
+hp3_give_back caller duration [name]...
 
 A call has ended after so many ms: its places of `at_once` are free. Returns how many it had.
 ]]
@@ -222,7 +222,7 @@ register('give_back', function(keys, args)
 end)
 
 --[[
-hp2_called queue action caller ended
+hp3_called queue action caller ended
 
 A call of the queue has `failed` (SERVER, TIMEOUT), and the last of so many opens the breaker; or the call that was tried
 has ended: when it failed the breaker opens again, when it ended `well` it closes, and when it `never_began` another one
