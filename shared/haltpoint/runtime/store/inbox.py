@@ -8,6 +8,7 @@ from pydantic_core import to_json
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import Answer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
@@ -85,7 +86,7 @@ class Inbox:
         reply = await self._calls.call(
             *("FCALL", PREFIX + "answer", 1, self._key(request_id), request_id),
             *(encode(answer), by.encode(errors="replace"), who),
-            *(token or secrets.token_hex(8), _head(request_id, trace)),
+            *(token or secrets.token_hex(8), _head(request_id, answer, trace)),
             *record,
         )
         status, at, first_by, first = reply[0].decode(), int(reply[1]), reply[2], reply[3]
@@ -105,14 +106,13 @@ class Inbox:
         return self._topology.stream(self._topology.partition(request_id), Stream.EVENTS)
 
 
-def _head(request_id: str, trace: str | None) -> bytes:
+def _head(request_id: str, answer: Answer, trace: str | None) -> bytes:
     """The message human.answered up to where the answer is put in."""
-    return (
-        b'{"specversion":"1.0","id":%s,"source":"haltpoint/gateway","subject":%s,%s"type":"human.answered.v1",'
-        b'"data":{"request_id":%s,"answer":'
-    ) % (
-        to_json(f"{request_id}/answer"),
-        to_json(chain_of(request_id)),
-        b'"traceparent":%s,' % to_json(trace) if trace else b"",
-        to_json(request_id),
+    message = HumanAnswered(
+        id=f"{request_id}/answer",
+        source="haltpoint/gateway",
+        subject=chain_of(request_id),
+        traceparent=trace,
+        data=HumanAnswered.Data(request_id=request_id, answer=answer, at=0),
     )
+    return encode(message).rpartition(encode(answer))[0]
