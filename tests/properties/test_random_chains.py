@@ -9,11 +9,10 @@ from typing import Final
 
 from hypothesis import settings
 
-from haltpoint.chain.model.limits import parallel
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, StartChild, Think
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.model.world import World
 from haltpoint.chain.replay import fold
 from haltpoint.contracts.events import TimerDue
 from haltpoint.contracts.facts import FactType
@@ -76,16 +75,16 @@ def check_what_is_sent(before: Chain, decision: Decision) -> None:
 def check_side_by_side(chain: Chain, story: Story) -> None:
     """The cap, and effects alone in their step and never twice at once (C8, C14)."""
     work = Work.on(chain, "", story.world, story.now)
+    most = chain.task.parallel or story.world.policy.parallel
     steps = chain.plan.steps if chain.plan is not None else ()
-    assert work.under_way() <= max(
-        [parallel(chain.task, step, chain.origin, story.world.policy)[0] for step in steps], default=1
-    )
+    own_caps = [step.parallel or most for step in steps]
+    assert work.under_way() <= max(most, *own_caps, 1)
     live = [one for one in chain.actions.values() if one.status is not ActionStatus.DONE]
     order = [(one.step, one.number) for one in live]
     assert order == sorted(order)
-    for index, step in enumerate(steps):
+    for index, cap in enumerate(own_caps):
         own = [one for one in live if one.step == index]
-        assert len(own) <= max(1, parallel(chain.task, step, chain.origin, story.world.policy)[1])
+        assert len(own) <= cap
         assert len(own) < 2 or all(SPECS[one.tool].read_only for one in own)
     effects = [effect(one) for one in live if one.status is ActionStatus.DISPATCHED and not SPECS[one.tool].read_only]
     assert len(effects) == len(set(effects))

@@ -33,7 +33,7 @@ local function restore(key, is)
 end
 
 --[[
-hp2_reserve_effect key action judged keep run ttl
+hp3_reserve_effect key action judged keep run ttl
 
 Reserve an effect for an action: when it is free, is the action's own, or is at its `judged`-th reservation, which the
 caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
@@ -63,7 +63,7 @@ register('reserve_effect', function(keys, args)
 end)
 
 --[[
-hp2_settle_effect key action n state says ttl
+hp3_settle_effect key action n state says ttl
 
 The effect that was reserved for this action (at this `n`; '' for whichever) is `done`, in these words, or `free`: it is
 known not to have happened. A former one that a person had allowed to be repeated is on record again then.
