@@ -54,7 +54,7 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
     calls = [
         {
             "type": "object",
-            "properties": {"name": {"type": "string", "enum": [spec.name]}, "arguments": spec.parameters},
+            "properties": {"name": {"type": "string", "enum": [spec.name]}, "arguments": _parameters(spec)},
             "required": ["name", "arguments"],
         }
         for spec in specs
@@ -72,6 +72,7 @@ def described(spec: ToolSpec) -> str:
     """The tool as one line of a list."""
     arguments = ", ".join(spec.parameters.get("properties", {}))
     notes = [f"{name} must come from {told(origins)}" for name, origins in spec.provenance.items()]
+    notes += _choices(spec)
     if spec.may_clarify:
         notes.append("may stop and let a person choose")
     note = f" [{'; '.join(notes)}]" if notes else ""
@@ -85,7 +86,8 @@ def native(spec: ToolSpec) -> dict[str, Any]:
         return known[1]
     if len(_natives) >= _MOST_NATIVES:
         _natives.clear()
-    description = " ".join(spec.description.split())[:1000]
+    notes = "".join(f" ({choice})" for choice in _choices(spec))
+    description = " ".join(spec.description.split())[:1000] + notes
     function = {"name": spec.name, "description": description, "parameters": _with_origins(spec)}
     made = {"type": "function", "function": function}
     _natives[id(spec)] = spec, made
@@ -94,9 +96,10 @@ def native(spec: ToolSpec) -> dict[str, Any]:
 
 def _with_origins(spec: ToolSpec) -> dict[str, Any]:
     """The tool's parameters; where a value has to be copied from stands with its parameter (C6 provenance)."""
-    properties = spec.parameters.get("properties")
+    parameters = _parameters(spec)
+    properties = parameters.get("properties")
     if not isinstance(properties, dict):
-        return spec.parameters
+        return parameters
     described = dict(properties)
     for place, origins in spec.provenance.items():
         name = str((parse_path(place) or (place,))[0])
@@ -105,7 +108,20 @@ def _with_origins(spec: ToolSpec) -> dict[str, Any]:
             which = f"{place} is " if place != name else ""
             text = f"{which}copied from {' or '.join(map(_origin, origins))}"
             described[name] = {**schema, "description": f"{schema.get('description', '')} {text}".strip()}
-    return {**spec.parameters, "properties": described}
+    return {**parameters, "properties": described}
+
+
+def _parameters(spec: ToolSpec) -> dict[str, Any]:
+    """The parameters without rules about all of them, for which providers refuse a tool; `_choices` has the words."""
+    return {name: value for name, value in spec.parameters.items() if name != "allOf"}
+
+
+def _choices(spec: ToolSpec) -> list[str]:
+    """Which parameters a call needs one of (`@tool(one_of=...)`), in words."""
+    groups = (rule.get("anyOf", ()) for rule in spec.parameters.get("allOf", ()) if isinstance(rule, dict))
+    branches = ([one for one in group if isinstance(one, dict)] for group in groups)
+    choices = ([name for one in group for name in one.get("required", ())] for group in branches)
+    return [f"needs {' or '.join(names)}" for names in choices if names]
 
 
 def _origin(origin: str) -> str:

@@ -57,6 +57,7 @@ _NO_FLAGS: Final = (
     "shared",
     "effect_key",
     "effect_ttl",
+    "one_of",
 )
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -91,6 +92,7 @@ class Traits(TypedDict, total=False):
     shared: bool
     effect_key: str
     effect_ttl: str | float
+    one_of: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         if (own := traits.get("confirmed", "own")) != "own":
             raise DeclarationError(f"confirmed={own!r}: say 'own' when the parameter `confirmed` is not an approval")
         is_own = "confirmed" in traits or bool(traits.get("read_only"))
-        inputs, output = read_inputs(function, hints, confirmed_is_own=is_own), read_output(hints)
+        inputs = read_inputs(function, hints, confirmed_is_own=is_own, one_of=traits.get("one_of", ()))
+        output = read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
         preview = preview_of(traits["preview"], name, inputs) if "preview" in traits else None
         reconcile = reconcile_of(traits["reconcile"], name) if "reconcile" in traits else None

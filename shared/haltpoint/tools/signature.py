@@ -7,11 +7,11 @@ is no object by its type is wrapped as `{"value": ...}`.
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model, model_validator
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
@@ -23,6 +23,8 @@ from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.provenance import foreign_in, new_in, origins_in, targets_in, without_marks
 
 Function = Callable[..., Any]
+Groups = tuple[tuple[str, ...], ...]
+"""Of each group of parameters a call has to give one."""
 WRAP: Final = "value"
 """The key under which a result lies that is no JSON object."""
 
@@ -84,9 +86,11 @@ def place_of(function: Function) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))
 
 
-def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_own: bool = False) -> Inputs:
+def read_inputs(
+    function: Function, hints: Mapping[str, Any], *, confirmed_is_own: bool = False, one_of: Groups = ()
+) -> Inputs:
     """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` unless
-    `confirmed_is_own`. Raises DeclarationError.
+    `confirmed_is_own`. Of each group in `one_of` a call has to give a parameter. Raises DeclarationError.
     """
     confirms = False
     fields: dict[str, Any] = {}
@@ -115,7 +119,8 @@ def read_inputs(function: Function, hints: Mapping[str, Any], *, confirmed_is_ow
         names[field] = name
         fields[field] = _field(name, hint, parameter.default)
     try:
-        model = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names.values()))
+        model = create_model("Arguments", __config__=config, __validators__=_check(one_of), **fields)
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
@@ -165,6 +170,28 @@ def fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> tupl
         return fields_in(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
     return (*schema.get("properties", ()), *(name for one in branches for name in fields_in(one, definitions)))
+
+
+def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
+    """That one of each group is given, as JSON Schema. Raises DeclarationError."""
+    for group in groups:
+        if not isinstance(group, tuple) or len(group) < 2 or not set(group) <= set(names):
+            known = ", ".join(names) or "none"
+            raise DeclarationError(f"one_of={groups!r}: give groups of its parameters ({known}), as (('slug', 'id'),)")
+    rules = [{"anyOf": [{"required": [name]} for name in group]} for group in groups]
+    return {"allOf": rules} if rules else {}
+
+
+def _check(groups: Groups) -> dict[str, Any]:
+    """The same for the call itself, where also null is not given."""
+
+    def given(values: Any) -> Any:
+        for group in groups:
+            if isinstance(values, dict) and all(values.get(name) is None for name in group):
+                raise ValueError(f"{' or '.join(group)} is required")
+        return values
+
+    return {"given": model_validator(mode="before")(given)} if groups else {}
 
 
 def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:

@@ -62,6 +62,16 @@ def test_a_fault_of_a_long_value_says_its_reason() -> None:
     assert len(fault) < 230
 
 
+@pytest.mark.parametrize("unknown", [(), [("deep",)]], ids=["all known", "one not known yet"])
+def test_a_choice_between_members_is_told_in_words_whatever_the_others_will_be(unknown: list[tuple[str]]) -> None:
+    rule = {"anyOf": [{"required": ["slug"]}, {"required": ["id"]}]}
+    tool = spec("a", parameters={"type": "object", "allOf": [rule]})
+
+    assert argument_faults(tool, {"slug": "x"}, unknown) == ()
+    told = "arguments: 'slug' is a required property or 'id' is a required property"
+    assert argument_faults(tool, {"deep": {"$from": "find.data"}}, unknown) == (told,)
+
+
 def test_a_schema_of_an_older_draft_is_judged_by_that_draft() -> None:
     draft = "http://json-schema.org/draft-03/schema#"
     tool = spec("a", parameters={"$schema": draft, "type": "object", "required": True})

@@ -128,7 +128,7 @@ def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequenc
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas that go round in a circle ...
         return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
-    found = {f"{_short(path_text((name, *error.absolute_path)))}: {_short(error.message)}" for error in errors}
+    found = {f"{_short(path_text((name, *error.absolute_path)))}: {_short(_words(error))}" for error in errors}
     return tuple(sorted(found))[:SHOWN]
 
 
@@ -137,10 +137,17 @@ def _short(text: str) -> str:
     return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
 
 
+def _words(error: ValidationError) -> str:
+    return " or ".join(one.message for one in error.context or ()) if _only_requires(error) else error.message
+
+
+def _only_requires(error: ValidationError) -> bool:
+    """Whether it is a choice between members, none of which is given (`@tool(one_of=...)`)."""
+    return error.validator == "anyOf" and {one.validator for one in error.context or ()} == {"required"}
+
+
 def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
-    return any(
-        path[: len(place)] == place or (place[: len(path)] == path and error.validator not in _ABOUT_THE_OUTSIDE)
-        for place in unknown
-    )
+    inside = error.validator not in _ABOUT_THE_OUTSIDE and not _only_requires(error)
+    return any(path[: len(place)] == place or (place[: len(path)] == path and inside) for place in unknown)

@@ -1,0 +1,60 @@
+"""`@tool(one_of=...)`: of each group of parameters a call gives one. Models, the executor and the worker know it."""
+
+import json
+
+import jsonschema
+import pytest
+from pydantic import ValidationError
+
+from haltpoint.tools import DeclarationError, tool, tool_of
+from haltpoint.tools.declaration import Tool
+from haltpoint_planner.prompting import tool_forms
+
+
+@tool(name="getPage", read_only=True, one_of=(("slug", "id"),))
+def get_page(slug: str | None = None, id: str | None = None, include_content: bool = False) -> str:
+    """Get a page."""
+    return f"{slug or id} {include_content}"
+
+
+def declared() -> Tool:
+    found = tool_of(get_page)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fits"), [("{}", False), ('{"include_content": true}', False), ('{"slug": "about"}', True)]
+)
+def test_the_schema_and_the_call_hold_the_same_rule(arguments: str, fits: bool) -> None:
+    found = declared()
+    assert jsonschema.Draft202012Validator(found.spec.parameters).is_valid(json.loads(arguments)) is fits
+    if fits:
+        assert found.parse(arguments)["slug"] == "about"
+    else:
+        with pytest.raises(ValidationError, match="slug or id is required"):
+            found.parse(arguments)
+
+
+def test_null_is_not_given_and_no_object_is_a_fault_of_its_own() -> None:
+    with pytest.raises(ValidationError, match="slug or id is required"):
+        declared().parse('{"slug": null, "id": null}')
+    with pytest.raises(ValidationError, match="should be"):
+        declared().parse("[]")
+
+
+def test_models_read_it_in_words_since_providers_refuse_rules_about_the_whole() -> None:
+    spec = declared().spec
+    shown = tool_forms.native(spec)["function"]
+    assert shown["description"] == "Get a page. (needs slug or id)"
+    assert "allOf" not in shown["parameters"]
+    assert "allOf" not in tool_forms.call_schema([spec])["properties"]["arguments"]
+    assert tool_forms.described(spec) == "- getPage(slug, id, include_content): Get a page. [needs slug or id]"
+
+
+@pytest.mark.parametrize("groups", [(("slug", "name"),), ("slug", "id"), (("slug",),)])
+def test_a_group_that_names_no_parameters_is_refused(groups: tuple[tuple[str, ...], ...]) -> None:
+    with pytest.raises(DeclarationError, match=r"find_page.*one_of=.*give groups of its parameters \(slug, id\)"):
+
+        @tool(one_of=groups)
+        def find_page(slug: str = "", id: str = "") -> None: ...
