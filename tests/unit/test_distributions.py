@@ -18,11 +18,11 @@ def wheel(tmp_path: Path) -> Iterator[zipfile.ZipFile]:
         yield opened
 
 
-def test_the_wheel_has_the_example_with_its_files_and_nothing_of_the_checkout(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_the_examples_with_their_files_and_nothing_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
-    example = "haltpoint/examples/contacts"
-    wanted = ("tools.py", "contacts.csv", "friends.vcf", "skills/tell-somebody/plan.json")
-    assert {f"{example}/{name}" for name in wanted} <= set(names)
+    contacts = ("tools.py", "contacts.csv", "friends.vcf", "skills/tell-somebody/plan.json")
+    wanted = (*(f"contacts/{name}" for name in contacts), "cms/__main__.py", "cms/pages.json", "files/__main__.py")
+    assert {f"haltpoint/examples/{name}" for name in wanted} <= set(names)
     assert all(name.startswith("haltpoint") for name in names)
 
 

@@ -124,12 +124,14 @@ class Script(Form):
 
         Raises HaltpointError HP-041.
         """
-        ready_made = resources.files("haltpoint.testing") / "scripts" / f"{path}.json"
+        scripts = resources.files("haltpoint.testing") / "scripts"
+        ready_made = scripts / f"{path}.json"
         chosen = ready_made if ready_made.is_file() and not path.is_file() else path
         try:
             return cls.model_validate_json(chosen.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            fix = "Name a JSON file, or one of: contacts_good, contacts_careless"
+            names = sorted(one.name.removesuffix(".json") for one in scripts.iterdir())
+            fix = f"Name a JSON file, or one of: {', '.join(names)}"
             raise HaltpointError("HP-041", f"the script {path} cannot be read", str(error), fix) from error
         except ValidationError as error:
             first = error.errors(include_url=False)[0]

@@ -175,7 +175,7 @@ def fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> tupl
 def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
     """That one of each group is given, as JSON Schema. Raises DeclarationError."""
     for group in groups:
-        if not isinstance(group, tuple) or len(group) < 2 or not set(group) <= set(names):
+        if len(group) < 2 or not set(group) <= set(names):
             known = ", ".join(names) or "none"
             raise DeclarationError(f"one_of={groups!r}: give groups of its parameters ({known}), as (('slug', 'id'),)")
     rules = [{"anyOf": [{"required": [name]} for name in group]} for group in groups]

@@ -36,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
     def script_model(
         _: Shell,
         file: Annotated[
-            Path, typer.Argument(metavar="FILE", help="A script (JSON), or contacts_good, contacts_careless.")
+            Path, typer.Argument(metavar="FILE", help="A script (JSON), or the name of one, as contacts_good.")
         ],
         host: Annotated[str, typer.Option()] = "127.0.0.1",
         port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,

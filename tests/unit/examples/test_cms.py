@@ -1,0 +1,88 @@
+"""The tools of the cms example, called as functions over a site of their own."""
+
+from pathlib import Path
+
+import pytest
+
+from haltpoint import Ctx, ToolError
+from haltpoint.contracts.results import ErrorType
+from haltpoint.examples.cms import tools
+from haltpoint.examples.cms.site import Site
+from haltpoint.tools import tool_of, tools_in
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path / "site.db")
+
+
+def context(site: Site, action_id: str = "c.s.1") -> Ctx[Site]:
+    return Ctx(deps=site, action_id=action_id)
+
+
+def test_what_they_declare() -> None:
+    specs = {one.name: one.spec for one in tools_in(tools)}
+    reading = ["findResource", "getPage", "getSectionContent", "listSectionTemplates"]
+    assert [name for name, spec in specs.items() if spec.read_only] == reading
+    assert [name for name, spec in specs.items() if spec.destructive] == ["deleteSection"]
+    assert all(spec.repeatable for spec in specs.values()), "a change under its key happens once"
+    assert "getPage.page_id" in specs["addSection"].provenance["page_id"]
+    page = tool_of(tools.get_page)
+    assert page
+    with pytest.raises(ValueError, match="slug or id is required"):
+        page.parse("{}")
+
+
+def test_a_page_is_found_by_slug_or_id_with_its_texts_or_without(site: Site) -> None:
+    light = tools.get_page(context(site), "about-us")
+    whole = tools.get_page(context(site), id=light.page_id, include_content=True)
+    assert [one.section_id for one in light.sections] == [one.section_id for one in whole.sections]
+    assert "text" not in light.sections[0].model_dump()
+    content = tools.get_section_content(light.sections[0].section_id, context(site))
+    assert content == whole.sections[0]
+    assert len(whole.model_dump_json()) > 5 * len(light.model_dump_json())
+
+
+def test_what_a_search_means_most_likely_comes_first(site: Site) -> None:
+    assert tools.find_resource("About", context(site)).hits[0].name == "About us"
+    assert [one.name for one in tools.find_resource("fog", context(site)).hits] == ["When the fog comes"]
+    assert tools.find_resource("zorgblort", context(site)).hits == []
+
+
+def test_a_change_under_one_key_happens_once(site: Site) -> None:
+    page = tools.create_page("News", "news", context(site))
+    assert tools.create_page("News", "news", context(site)) == page
+    added = tools.add_section(page.page_id, "text", "Today", "Rain.", context(site, "c.s.2"))
+    assert tools.add_section(page.page_id, "text", "Today", "Rain.", context(site, "c.s.2")) == added
+    assert len(tools.get_page(context(site), "news").sections) == 1
+    assert Site(site._path).page("news", None, whole=True).sections == [added], "and it lasts"
+
+
+def test_an_update_leaves_what_it_does_not_name(site: Site) -> None:
+    hero = tools.get_page(context(site), "visit", include_content=True).sections[0]
+    changed = tools.update_section(hero.section_id, context(site), heading="Stairs")
+    assert changed.model_dump() == {**hero.model_dump(), "heading": "Stairs"}
+
+
+def test_a_deletion_is_described_and_gives_back_what_is_gone(site: Site) -> None:
+    hero = tools.get_page(context(site), "visit", include_content=True).sections[0]
+    assert "'214 steps'" in tools.describe_section(hero.section_id, context(site))
+    assert tools.delete_section(hero.section_id, context(site)) == hero
+    with pytest.raises(ToolError, match="no section"):
+        tools.get_section_content(hero.section_id, context(site))
+
+
+def test_what_cannot_be_done_changes_nothing(site: Site) -> None:
+    for missing in (
+        lambda: tools.get_page(context(site), "nowhere"),
+        lambda: tools.add_section("page-123", "hero", "a", "b", context(site)),
+        lambda: tools.update_section("section-1", context(site), text="x"),
+    ):
+        with pytest.raises(ToolError) as caught:
+            missing()
+        assert caught.value.error_type is ErrorType.NOT_FOUND
+    with pytest.raises(ToolError, match="a page 'visit' already") as taken:
+        tools.create_page("Visit", "visit", context(site))
+    assert taken.value.invalid_fields == ("slug",)
+    tools.create_page("Other", "other", context(site))
+    assert len(tools.find_resource("other", context(site)).hits) >= 1, "the key of what failed is free"

@@ -1,0 +1,83 @@
+"""The tools of the files example: no path leaves the folder, and a text is replaced as a whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from haltpoint import ToolError
+from haltpoint.contracts.results import ErrorType
+from haltpoint.examples.files import tools
+from haltpoint.tools import tool_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text("secret")
+    monkeypatch.setattr(tools, "FOLDER", folder)
+    return folder
+
+
+def test_what_they_declare() -> None:
+    write, edit, delete = tool_of(tools.write_file), tool_of(tools.edit_file), tool_of(tools.delete_file)
+    assert write
+    assert edit
+    assert delete
+    assert write.spec.idempotent
+    assert not edit.spec.repeatable
+    assert delete.spec.destructive
+    assert delete.preview
+    assert write.spec.targets == {"path": str(tools.FOLDER)}
+
+
+def test_write_read_edit_delete(folder: Path) -> None:
+    tools.write_file("notes/today.md", "Water the plants")
+    assert tools.read_file("notes/today.md").text == "Water the plants"
+    assert tools.edit_file("notes/today.md", "plants", "cactus").characters == 16
+    assert "Water the cactus" in tools.describe_file("notes/today.md")
+    assert tools.delete_file("notes/today.md").text == "Water the cactus"
+    assert [one.name for one in folder.rglob("*")] == ["notes"]
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.md", "notes/../../secret.md", "{outside}/secret.md", "link.md", "way/secret.md", ".", "", "/"]
+)
+def test_no_path_leaves_the_folder(folder: Path, path: str) -> None:
+    (folder / "link.md").symlink_to(folder.parent / "secret.md")
+    (folder / "way").symlink_to(folder.parent)
+    path = path.format(outside=folder.parent)
+    for leave in (
+        lambda: tools.read_file(path),
+        lambda: tools.write_file(path, "mine"),
+        lambda: tools.edit_file(path, "secret", "mine"),
+        lambda: tools.describe_file(path),
+        lambda: tools.delete_file(path),
+    ):
+        with pytest.raises(ToolError, match="not in the folder") as caught:
+            leave()
+        assert caught.value.error_type is ErrorType.PERMISSION
+    assert (folder.parent / "secret.md").read_text() == "secret"
+
+
+def test_a_path_that_can_be_none_is_refused_before_anything_happens(folder: Path) -> None:
+    for path in ("a\0b", "x" * 300):
+        with pytest.raises(tools.NO_EFFECT):
+            tools.write_file(path, "mine")
+    assert list(folder.iterdir()) == []
+
+
+def test_what_is_not_there_or_a_folder_is_said(folder: Path) -> None:
+    (folder / "notes").mkdir()
+    with pytest.raises(ToolError, match="no file 'notes'"):
+        tools.read_file("notes")
+    with pytest.raises(ToolError, match="is a folder"):
+        tools.write_file("notes", "mine")
+
+
+@pytest.mark.parametrize(("text", "times"), [("a", 0), ("b b", 2)])
+def test_an_edit_has_to_be_clear(folder: Path, text: str, times: int) -> None:
+    tools.write_file("a.md", text)
+    with pytest.raises(ToolError, match=f"these words {times} times"):
+        tools.edit_file("a.md", "b", "c")
+    assert (folder / "a.md").read_text() == text
