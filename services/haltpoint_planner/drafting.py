@@ -21,7 +21,7 @@ import msgspec
 from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint_planner.parsing.dialects import (
     CALLS,
@@ -251,10 +251,10 @@ def _take(draft: _Draft, said: _Said, *, calls_too: bool) -> None:
             draft.faults.append(f"call {number} names no tool")
         else:
             draft.repaired = draft.repaired or call.ambiguous
-            _add_call(draft, call.name, call.arguments)
+            _add_call(draft, call.name, call.arguments, expected=call.expected)
 
 
-def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False) -> None:
+def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False, expected: object = None) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
     tool = without_surrogates(bare_name(name))
     if not tool or len(tool) > _TOOL_NAME:
@@ -273,9 +273,10 @@ def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = Fals
         draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     elif len(draft.calls) == MAX_CALLS:
         draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
-    elif (call := ProposedCall(tool=tool, arguments=exact.value)) not in draft.calls:  # the same once more is a stutter
-        draft.calls.append(call)
-        draft.size += size
+    elif (tool, exact.value) not in ((call.tool, call.arguments) for call in draft.calls):  # else it is a stutter
+        told = without_surrogates(expected)[:MOST_EXPECTED] if isinstance(expected, str) else ""
+        draft.calls.append(ProposedCall(tool=tool, arguments=exact.value, expected=told))
+        draft.size += size + _size(told)
         draft.repaired = draft.repaired or found.repaired or exact.repaired
 
 

@@ -50,11 +50,14 @@ def bare_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WishedCall:
-    """Tool and arguments as they are written. `ambiguous`: they are written twice and differ."""
+    """Tool and arguments as they are written. `ambiguous`: they are written twice and differ. `expected`: what the call
+    is to bring.
+    """
 
     name: str
     arguments: object
     ambiguous: bool
+    expected: object = None
 
 
 def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
@@ -74,7 +77,8 @@ def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
     if not names or plain(names[0]) == FINAL or _is_no_call(named, wrapped=wrapped):
         return None
     twice = len(arguments) > 1 or any(name != names[0] for name in names) or says_twice(value)
-    return WishedCall(names[0], arguments[0] if arguments else None, twice or _more_calls(named))
+    given, expected = arguments[0] if arguments else None, named.get("expected")
+    return WishedCall(names[0], given, twice or _more_calls(named), expected)
 
 
 def names_no_tool(value: object) -> bool:

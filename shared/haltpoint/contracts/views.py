@@ -101,9 +101,9 @@ class ActionError(View):
 class ActionRecord(View):
     """One record of the action log. `step` is the step's number in the plan, from 1; `input` the arguments as they ran.
 
-    `status`: dispatched, resting, asking, done or failed. `result` is the data of a success. `attempts` counts the
-    runs, `tokens` those of the thought that proposed the call (null: a literal call), `by` names the person who gave
-    the result. Secrets of known forms are starred.
+    `status`: dispatched, resting, asking, done or failed. `expected` is what the plan or the model said that the call
+    is to bring, `result` the data of a success. `attempts` counts the runs, `tokens` those of the thought that proposed
+    the call (null: a literal call), `by` names the person who gave the result. Secrets of known forms are starred.
     """
 
     action_id: str
@@ -114,6 +114,7 @@ class ActionRecord(View):
     input: dict[str, Any] = Field(default_factory=dict)
     status: str
     cached: bool = False
+    expected: str = ""
     result: dict[str, Any] | None = None
     error: ActionError | None = None
     duration_ms: int | None = None

@@ -49,7 +49,7 @@ TELL_JOHN: dict[str, Any] = {
             {
                 "id": "find",
                 "required_tools": ["lookup_contacts"],
-                "actions": [{"tool": "lookup_contacts", "arguments": {"query": "John"}}],
+                "actions": [{"tool": "lookup_contacts", "arguments": {"query": "John"}, "expected": "John's id"}],
             },
             {
                 "id": "send",
@@ -157,7 +157,7 @@ async def test_the_action_log_has_one_record_for_each_action(client: Client) -> 
     found, sent = await client.actions(chain_id)
 
     assert (found.step, found.tool, found.input, found.status) == (1, "lookup_contacts", {"query": "John"}, "done")
-    assert found.by == "admin"
+    assert (found.by, found.expected) == ("admin", "John's id")
     assert found.result is not None
     assert found.result["selected"]["id"] == "u2"
     assert (sent.step, sent.step_id, sent.action_id) == (2, "send", f"{chain_id}.send.1")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, MAX_CONTENT, draft_proposal, said
@@ -48,6 +48,13 @@ def test_tokens_and_cuts_are_read(body: dict[str, object], tokens: tuple[int, in
 )
 def test_what_is_no_reply_is_none(body: str) -> None:
     assert read_reply(body) is None
+
+
+def test_a_call_may_say_what_it_is_to_bring() -> None:
+    call = {"tool": "lookup_contacts", "arguments": {"query": "John"}, "Expected": "John's id" + "!" * MOST_EXPECTED}
+    (read,) = draft_proposal(Reply(json.dumps([call, {**call, "Expected": "else"}]))).calls
+    assert (read.arguments, len(read.expected)) == (LOOKUP.arguments, MOST_EXPECTED)
+    assert draft_proposal(Reply(json.dumps({**call, "Expected": 3}))).calls == (LOOKUP,)
 
 
 def test_native_calls_go_before_calls_in_the_words() -> None:

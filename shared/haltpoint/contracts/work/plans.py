@@ -13,6 +13,10 @@ MOST_PARALLEL: Final = 16
 """Calls and thoughts of one chain that may be under way side by side (C8)."""
 
 
+MOST_EXPECTED: Final = 200
+"""Characters in which a call says what it is to bring."""
+
+
 class StepType(StrEnum):
     """Whether a step is complete by receipts or by words."""
 
@@ -43,12 +47,13 @@ class Siblings(StrEnum):
 
 class ProposedCall(Strict):
     """One proposed call. In a literal plan an argument may be `{"$from": "step.data.path"}`, and an `optional` call may
-    fail.
+    fail. `expected` says in words what the call is to bring: the action log shows it beside the result.
     """
 
     tool: Annotated[str, Meta(min_length=1, max_length=128)]
     arguments: dict[str, Any] = field(default_factory=dict)
     optional: bool = False
+    expected: Annotated[str, Meta(max_length=MOST_EXPECTED)] = ""
 
 
 class Step(Strict):

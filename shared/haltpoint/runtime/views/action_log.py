@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.secrets import starred, without_secrets
-from haltpoint.contracts.views import ActionError, ActionRecord, ActionView
+from haltpoint.contracts.views import ActionError, ActionRecord, ActionView, StepView
 from haltpoint.runtime.views.chain_view import ChainRecord, view_of
 
 
@@ -19,7 +19,7 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     return tuple(
         sorted(
             (
-                _record(number, step.id, action, tokens.get(action.id))
+                _record(number, step.id, action, tokens.get(action.id), _expected(record, step, action))
                 for number, step in enumerate(view_of(record).steps, 1)
                 for action in step.actions
             ),
@@ -28,7 +28,7 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     )
 
 
-def _record(number: int, step_id: str, action: ActionView, tokens: int | None) -> ActionRecord:
+def _record(number: int, step_id: str, action: ActionView, tokens: int | None, expected: str) -> ActionRecord:
     receipt = action.receipt if action.status == "done" else None
     told = receipt.metadata if receipt is not None else None
     error = receipt.error if receipt is not None else None
@@ -44,6 +44,7 @@ def _record(number: int, step_id: str, action: ActionView, tokens: int | None) -
         input=starred(action.arguments if action.ran is None else action.ran),
         status=status,
         cached=action.cached,
+        expected=without_secrets(expected),
         result=starred(receipt.data) if receipt is not None and receipt.satisfies else None,
         error=None
         if error is None
@@ -56,6 +57,15 @@ def _record(number: int, step_id: str, action: ActionView, tokens: int | None) -
         tokens=tokens,
         by=told.by if told is not None else "",
     )
+
+
+def _expected(record: ChainRecord, step: StepView, action: ActionView) -> str:
+    """What the literal plan, or the model with its last call that was just this one, said that the call is to bring."""
+    place = step.actions.index(action)
+    literal = next((one.actions[place : place + 1] for one, _ in record.steps if one.id == step.id), ())
+    said = (call for thought in reversed(step.thoughts) for call in thought.calls)
+    same = (call for call in said if (call.tool, call.arguments) == (action.tool, action.arguments))
+    return next((call.expected for call in (*literal, *same)), "")
 
 
 def _tokens(record: ChainRecord) -> dict[str, int]:

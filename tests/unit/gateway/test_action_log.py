@@ -1,0 +1,39 @@
+"""The action log, from what a chain's keys hold."""
+
+import json
+
+from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.contracts.doors import door
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.runtime.store.rows import StoredThought
+from haltpoint.runtime.views.action_log import records
+from tests.unit.gateway.test_chain_view import OK, record
+
+ASKED = {
+    "tool": "look",
+    "arguments": {"name": "John"},
+    "expected": "the id of John, not sk-proj-abcdefghijklmnopqrstuvwx",
+}
+RUNS = (StepRun(StepStatus.COMPLETED, actions=2),)
+
+
+def expected_in(step: dict[str, object], thoughts: dict[str, StoredThought], *arguments: str) -> list[str]:
+    plan = door(Plan).validate_python({"steps": [{"id": "find", **step}]})
+    actions = {
+        f"c1.find.{number}": {"tool": "look", "args": text, "receipt": OK, "data": "{}"}
+        for number, text in enumerate(arguments, 1)
+    }
+    return [one.expected for one in records(record(plan=plan, runs=RUNS, actions=actions, thoughts=thoughts))]
+
+
+def test_a_literal_call_says_what_it_is_to_bring_whatever_its_arguments_became() -> None:
+    call = {"tool": "look", "arguments": {"name": {"$from": "find.data.name"}}}
+    step = {"actions": [{**call, "expected": "his id"}, call]}
+    assert expected_in(step, {}, '{"name": "John"}', '{"name": "Jane"}') == ["his id", ""]
+
+
+def test_a_call_of_a_model_says_it_and_secrets_are_starred() -> None:
+    told = json.dumps({"proposal": {"content": "", "calls": [ASKED], "decision": "continue"}})
+    thoughts = {"c1.find.t1.1": StoredThought("action.proposed.v1", told, "")}
+    first, second = expected_in({}, thoughts, '{"name": "John"}', '{"name": "Jane"}')
+    assert (first.startswith("the id of John, not "), "abcdefgh" in first, second) == (True, False, "")
