@@ -1,6 +1,7 @@
 """The action log, from what a chain's keys hold."""
 
 import json
+from collections.abc import Mapping
 
 from haltpoint.chain.model.state import StepRun, StepStatus
 from haltpoint.contracts.doors import door
@@ -17,7 +18,7 @@ ASKED = {
 RUNS = (StepRun(StepStatus.COMPLETED, actions=2),)
 
 
-def expected_in(step: dict[str, object], thoughts: dict[str, StoredThought], *arguments: str) -> list[str]:
+def expected_in(step: Mapping[str, object], thoughts: Mapping[str, StoredThought], *arguments: str) -> list[str]:
     plan = door(Plan).validate_python({"steps": [{"id": "find", **step}]})
     actions = {
         f"c1.find.{number}": {"tool": "look", "args": text, "receipt": OK, "data": "{}"}
