@@ -265,6 +265,8 @@ class Pipeline:
             metadata = msgspec.structs.replace(metadata, reconciled=True)
         if job.limited:
             metadata = msgspec.structs.replace(metadata, limit=job.limited)
+        if request.stands_in_for is not None:
+            metadata = msgspec.structs.replace(metadata, stands_in_for=request.stands_in_for)
         if job.would_ask:
             metadata = msgspec.structs.replace(metadata, would_ask=job.would_ask)
         if request.approval is not None:

@@ -97,7 +97,9 @@ class Context:
         step = self.step
         if step is None:
             return ()
-        kept = {receipt.tool for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies}
+        own = [receipt for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies]
+        stood_in = (receipt.outcome.metadata.stands_in_for for receipt in own)
+        kept = {*(receipt.tool for receipt in own), *(before.tool for before in stood_in if before is not None)}
         return tuple(promise for promise in step.promised if kept.isdisjoint(promise))
 
     @property

@@ -26,6 +26,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
+from haltpoint.tools.fallback import beyond
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
 from haltpoint_tool_worker.admission.given import authors_own, words_of_the_goal
@@ -126,7 +127,10 @@ class Admission:
         if tool is None:
             return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
         job.repeatable = request.repeatable and request.tool in self._registry.repeatable
-        if caller is not None and (words := _beyond(caller, tool.spec)):
+        if caller is not None and tool.spec.effect_key is not None:
+            alone = f"{request.tool} has an effect_key, so it needs a step of its own: a tool cannot call it"
+            return _refused(ErrorType.BLOCKED, alone)
+        if caller is not None and (words := beyond(caller, tool.spec)):
             return _refused(ErrorType.BLOCKED, words)
         if tool.spec.internal and caller is None:
             words = f"{request.tool} is internal: only the runtime and other tools may call it"
@@ -308,19 +312,6 @@ class Admission:
 def _changed(tool: Tool, run: HookRun) -> Reason:
     what = "a hook changed the arguments" if run.changed else f"the preview of {tool.name} says something else now"
     return Reason(kind=ReasonKind.CHANGED, words=_CHANGED.format(what))
-
-
-def _beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
-    """Why this tool may not call that one, in words; None when it may."""
-    if called.effect_key is not None:
-        return f"{called.name} has an effect_key, so it needs a step of its own: a tool cannot call it"
-    if called.plan is not None:
-        return f"{called.name} is a skill with steps, which runs in a chain of its own: a tool cannot call it"
-    if caller.read_only and not called.read_only:
-        return f"{caller.name} is declared read-only, and {called.name} is not"
-    if caller.idempotent and not called.repeatable:
-        return f"{caller.name} is declared idempotent, and {called.name} is neither that nor read-only"
-    return None
 
 
 def _hook_call(call: ToolCall) -> HookCall:

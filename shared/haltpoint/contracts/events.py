@@ -14,7 +14,7 @@ from haltpoint.contracts.base import Contract
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.results import Outcome, StandsInFor
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -270,6 +270,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         ] = None
         done: Annotated[dict[str, str] | None, Meta(description="signatures of effects that happened -> words")] = None
         notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
+        stands_in_for: Annotated[StandsInFor | None, Meta(description="the call that failed before (E3)")] = None
         position: int = 0
         tenant: str | None = None
         user: str | None = None

@@ -201,6 +201,13 @@ class NestedCall(Contract):
     deed: DeedWords | None = None
 
 
+class StandsInFor(Contract):
+    """The call in whose place another tool was called (E3); `arguments` is JSON text."""
+
+    tool: str
+    arguments: str
+
+
 class Metadata(Contract):
     """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
 
@@ -236,6 +243,7 @@ class Metadata(Contract):
         None
     )
     would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
+    stands_in_for: Annotated[StandsInFor | None, Meta(description="the call that had failed before (E3)")] = None
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
 

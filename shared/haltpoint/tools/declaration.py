@@ -30,6 +30,7 @@ import msgspec
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, EFFECT_TTL, UNITS, Retry, ToolSpec
 from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.fallback import Named, fallbacks_in
 from haltpoint.tools.limits import limits_of
 from haltpoint.tools.preview import Preview, preview_of
 from haltpoint.tools.reconcile import reconcile_of
@@ -58,6 +59,7 @@ _NO_FLAGS: Final = (
     "effect_key",
     "effect_ttl",
     "one_of",
+    "fallback",
 )
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -93,6 +95,7 @@ class Traits(TypedDict, total=False):
     effect_key: str
     effect_ttl: str | float
     one_of: tuple[tuple[str, ...], ...]
+    fallback: Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +240,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
             effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
             effect_ttl=seconds_of(traits.get("effect_ttl", EFFECT_TTL), "effect_ttl"),
+            fallback=fallbacks_in(traits["fallback"]) if "fallback" in traits else (),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,

@@ -106,9 +106,13 @@ class CheckedCall:
     @cached_property
     def equal(self) -> list[Action]:
         """The actions with a receipt that made the same call, as it was proposed or as hooks had it run."""
-        spec = compiled(self.spec)
-        own = (one for one in self.work.actions.values() if one.tool == self.spec.name and one.outcome is not None)
-        return [one for one in own if self.signature in {signature_of(spec, text) for text in {one.arguments, one.ran}}]
+        spec, name, found = compiled(self.spec), self.spec.name, list[Action]()
+        for one in self.work.actions.values():
+            if name in one.tools and one.outcome is not None:
+                made = {(one.tool, one.arguments), *self.work.calls_of(one)}
+                same = self.signature in {signature_of(spec, text) for tool, text in made if tool == name}
+                found += [one] if same else []
+        return found
 
     @cached_property
     def nested(self) -> list["CheckedCall"]:

@@ -84,8 +84,9 @@ def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
     bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step) is Mode.STRICT
     if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
         return {}
-    others = (one for one in work.actions.values() if one.tool == spec.name and one.id != action.id and one.outcome)
-    done = {signature_of(compiled(spec), one.ran): _became(one) for one in others}
+    others = (one for one in work.actions.values() if one.id != action.id and one.outcome)
+    calls = ((one, ran) for one in others for tool, ran in work.calls_of(one) if tool == spec.name)
+    done = {signature_of(compiled(spec), ran): _became(one) for one, ran in calls}
     return {name: f"{one} Make it again?" for name, one in done.items() if one.mark in (_DONE, _IN_DOUBT)}
 
 
@@ -143,11 +144,13 @@ def note_effect(work: Work, action: Action) -> None:
     """
     if action_of(work.id) is None:
         return
-    spec, mark = work.world.tools.get(action.tool), _became(action).mark
+    mark = _became(action).mark
     if action.satisfies:
-        work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
-    if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
-        keep_effects(work, ledger_entry(spec, action.ran, action.told.started_at, action.id, mark))
+        work.nested_successes = tuple(sorted({*work.nested_successes, *action.tools}))
+    for tool, ran in work.calls_of(action):
+        spec = work.world.tools.get(tool)
+        if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
+            keep_effects(work, ledger_entry(spec, ran, action.told.started_at, action.id, mark))
 
 
 def _before(made: CheckedCall) -> list[Done]:

@@ -111,7 +111,7 @@ def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
         paths[tool].append(parse_path(path) or ())
     for action in actions.values():
         if _is_origin(action, paths):
-            for at in (*paths[action.tool], ("selected", "id")):
+            for at in (*(path for tool in action.tools for path in paths[tool]), ("selected", "id")):
                 yield from _inside(action.data, at)
         elif by_a_person(action) and not _inside(action.data, ("selected",)):
             yield from _inside(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
@@ -130,7 +130,7 @@ def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...
 
 
 def _is_origin(action: Action, tools: Container[str]) -> bool:
-    return action.tool in tools and action.tool != human_tool.NAME and action.satisfies
+    return any(tool in tools for tool in action.tools) and action.tool != human_tool.NAME and action.satisfies
 
 
 def by_a_person(action: Action) -> bool:

@@ -166,7 +166,7 @@ def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings:
     """The action with the successful receipt that a person gave."""
     data = write_json(value)
     deed = deed_of(work.world.spec(action.tool), action.ran, data)
-    metadata = Metadata(tool=action.tool, by=by, deed=deed)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed, stands_in_for=work.stands_in_for(action))
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
 

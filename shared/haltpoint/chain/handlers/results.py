@@ -6,6 +6,7 @@ is judged by its id alone, since nothing else of it may be readable: ids are nat
 waits for.
 """
 
+from dataclasses import replace
 from typing import Any, Final
 from zlib import crc32
 
@@ -21,6 +22,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import child_for
 from haltpoint.chain.turns.ending import too_late
+from haltpoint.chain.turns.fallbacks import fallback_for
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed, succeed_beside
 from haltpoint.chain.turns.strikes import strike
@@ -186,15 +188,16 @@ def _waits_for(work: Work, message_id: str) -> bool:
 
 
 def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: ErrorInfo) -> Rest | None:
-    """The rest of an action; None: its error counts, or a person is asked about the doubt."""
-    spec, before = work.world.tools.get(action.tool), work.resting.get(action.id)
-    failures, limited = (0, 0) if before is None else (before.attempts, before.limited)
-    attempts, asks = failures + 1, False
+    """The rest of an action, until it runs again or another tool is called; None: its error counts, or a person is
+    asked about the doubt.
+    """
+    spec, before = work.world.tools.get(action.tool), work.resting.get(action.id) or Rest(0, outcome, attempts=0)
+    rest, attempts, asks = replace(before, outcome=outcome, data=body), before.attempts + 1, False
     if spec is None:
         return None
     if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
-        return Rest(min(moment, work.deadline), outcome, body, failures, limited=limited + 1)
+        return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
     if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
         until = work.now + 1 if fault.no_effect else None
     elif asks := fault.error_type is ErrorType.IN_DOUBT and spec.reconciles:
@@ -206,7 +209,9 @@ def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: Err
             until = None
     else:
         until = _may_run_again(work, action, spec, outcome, fault, attempts)
-    return None if until is None else Rest(until, outcome, body, attempts, reconcile=asks, limited=limited)
+    if until is None:
+        return fallback_for(work, action, rest, fault)
+    return replace(rest, until=until, attempts=attempts, reconcile=asks)
 
 
 def _may_run_again(

@@ -16,7 +16,8 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant
-from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome
+from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, StandsInFor
+from haltpoint.contracts.tools import Fallback
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -156,6 +157,12 @@ class Action(Struct, frozen=True, gc=False):
         """The arguments with which it ran, hooks and people included, as JSON text."""
         return self.told.arguments or self.arguments
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tool whose receipt this is, and the one that it replaces: it counts for both (E3)."""
+        before = self.told.stands_in_for
+        return (self.tool, before.tool) if before is not None else (self.tool,)
+
     def asking(self) -> "Action":
         """The same action, waiting for a person."""
         return structs.replace(self, status=ActionStatus.ASKING)
@@ -169,7 +176,8 @@ class Rest:
     """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
 
     `until` 0: it was sent again, and may rest once more. `attempts` have failed so, `limited` did not run (E6).
-    `reconcile`: its tool is asked whether it happened (E5).
+    `reconcile`: its tool is asked whether it happened (E5). `fallback` replaces the call `stands_in_for` from now on
+    (E3).
     """
 
     until: int
@@ -178,6 +186,8 @@ class Rest:
     attempts: int = 1
     reconcile: bool = False
     limited: int = 0
+    fallback: Fallback | None = None
+    stands_in_for: StandsInFor | None = None
 
 
 @value

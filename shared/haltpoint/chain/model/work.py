@@ -12,6 +12,7 @@ from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.results import StandsInFor
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Usage
@@ -60,6 +61,18 @@ class Work(Chain, kw_only=True, gc=False):
     def action_id(self, index: int, number: int) -> str:
         """The id of a step's action: see `base.action_id`."""
         return f"{self.id}.{self.steps[index].id}.{number}"
+
+    def stands_in_for(self, action: Action) -> StandsInFor | None:
+        """The call that failed before, when another tool was called in its place (E3)."""
+        rest = self.resting.get(action.id)
+        if rest is not None and rest.fallback is not None and rest.fallback.tool == action.tool:
+            return rest.stands_in_for
+        return action.told.stands_in_for
+
+    def calls_of(self, action: Action) -> list[tuple[str, str]]:
+        """The call of an action as it ran, tool and arguments (JSON text), and the one that it replaces (E3)."""
+        before, ran = self.stands_in_for(action), (action.tool, action.ran)
+        return [ran] if before is None else [ran, (before.tool, before.arguments)]
 
     def under_way(self) -> int:
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
+from msgspec import structs
+
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
 from haltpoint.chain.model.references import write_json
@@ -75,9 +77,11 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
 
 
 def _pending(work: Work) -> list[Action]:
-    """The calls that are under way or asked about."""
+    """The calls that are under way or asked about, and those that they replace."""
     numbers = ((index, number) for index in work.active for number in work.run[index].pending)
-    return [work.actions[work.action_id(index, number)] for index, number in numbers]
+    found = [work.actions[work.action_id(index, number)] for index, number in numbers]
+    replaced = ((one, before) for one in found if (before := work.stands_in_for(one)) is not None)
+    return [*found, *(structs.replace(one, tool=was.tool, arguments=was.arguments) for one, was in replaced)]
 
 
 def _effects(checked: CheckedCall) -> set[str]:

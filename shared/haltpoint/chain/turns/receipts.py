@@ -78,7 +78,7 @@ def _count(work: Work, action: Action) -> tuple[bool, bool]:
     """Whether a successful receipt keeps a part of its step's promise, and whether all of that is kept now."""
     run, promised, kept = work.edit(action.step), work.graph.promises[action.step], 0
     for bit, tools in enumerate(promised):
-        if action.tool in tools:
+        if any(tool in tools for tool in action.tools):
             kept |= 1 << bit
     run.receipts |= kept
     return bool(kept), run.receipts == (1 << len(promised)) - 1

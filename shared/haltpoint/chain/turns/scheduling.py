@@ -25,6 +25,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import literal_call, send, send_again
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, is_acting, too_late
+from haltpoint.chain.turns.fallbacks import taken_over
 from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out, tell_held_once
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
@@ -74,6 +75,8 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
         before, told["child"] = wanted.admitted, action.child
     elif before := wanted.again:
         told["attempt"] = action.attempt
+        if wanted.stands_in_for is not None:
+            told["stands_in_for"] = wanted.stands_in_for.tool
     if wanted.repeats:
         told["repeats"] = wanted.repeats
     if before:
@@ -140,7 +143,8 @@ def _awake(work: Work, index: int) -> Next | None:
         name = work.action_id(index, number)
         rest = work.resting.get(name)
         if rest is not None and 0 < rest.until <= work.now and gate(work, index) in (Gate.GO, Gate.CAP):
-            wanted = send_again(work, work.actions[name], reconcile=rest.reconcile)
+            action, reasons = taken_over(work, work.actions[name], rest)
+            wanted = send_again(work, action, reconcile=rest.reconcile, reasons=reasons)
             if isinstance(wanted, Dispatch):
                 work.resting = {**work.resting, name: replace(rest, until=0)}
             return wanted

@@ -267,7 +267,8 @@ def answer_lines(chain: ChainView) -> list[Line]:
     deeds = []
     for deed in answer.deeds:
         place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
-        deeds.append(Line(0, Mark.DEED, f"{own.done}: {visible(deed.says)}", ", ".join(filter(None, (place, by)))))
+        note = ", ".join(filter(None, (place, by, *map(visible, deed.warnings))))
+        deeds.append(Line(0, Mark.DEED, f"{own.done}: {visible(deed.says)}", note))
     for one in answer.not_done:
         conditional = one.why is WhyNot.UNFULFILLED and one.message
         why = "" if conditional else one.why.value.replace("_", " ")

@@ -92,7 +92,9 @@ def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
         if told.below is not None:
             yield from _deeds(told.below, by)
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
-            yield _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
+            before = receipt.metadata.stands_in_for
+            deed = _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
+            yield msgspec.structs.replace(deed, stands_in_for=before.tool) if before is not None else deed
 
 
 def _deed(name: str, tool: str, words: DeedWords, at: datetime, by: str | None, warnings: tuple[str, ...] = ()) -> Deed:

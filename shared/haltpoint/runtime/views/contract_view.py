@@ -69,7 +69,9 @@ def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.Pro
     kept: dict[str, str] = {}
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
-            kept.setdefault(action.tool, action.id)
+            before = action.receipt.metadata.stands_in_for
+            for tool in (action.tool, before.tool) if before else (action.tool,):
+                kept.setdefault(tool, action.id)
     by = ((promise, next((tool for tool in promise if tool in kept), "")) for promise in step.promised)
     return tuple(views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
 
