@@ -17,8 +17,11 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError, Tool, tools_in
+from haltpoint.tools.compensate import undo_inputs, undo_spec
 from haltpoint.tools.fallback import all_fallbacks
 from haltpoint.tools.hooks import Hook
+from haltpoint.tools.preview import Preview
+from haltpoint.tools.signature import Output
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
 from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
@@ -70,6 +73,8 @@ class Registry:
             self.repeatable.add(name)
         if lifespan is not None:
             self._lifespans[name] = lifespan
+        if tool.compensate is not None and not tool.spec.undoes:
+            self.add(_undoing(tool, tool.compensate), lifespan, no_effect)
 
     def stand_in(self, declared: Mapping[str, Tool]) -> None:
         """List with each tool all that replace it (E3), of those that its modules declare, in whatever queue.
@@ -88,7 +93,8 @@ class Registry:
         """Put hooks and rules around all tools that are offered by now, and list them with the tools."""
         for name, tool in self._tools.items():
             found = hook_chain(name, hooks)
-            if about := tuple(rule for rule in rules if any(fnmatchcase(name, glob) for glob in rule.tools)):
+            about = tuple(rule for rule in rules if any(fnmatchcase(name, glob) for glob in rule.tools))
+            if about and not tool.spec.undoes:  # to undo needs no approval (E7)
                 self.rules[name] = about
             ruled = bool(about)
             if tool.spec.plan is not None:
@@ -116,7 +122,7 @@ class Registry:
         return tuple(
             spec.name
             for spec in self.specs
-            if not (spec.read_only or spec.idempotent or spec.destructive or spec.plan is not None)
+            if not (spec.read_only or spec.idempotent or spec.destructive or spec.undoes or spec.plan is not None)
         )
 
     @property
@@ -209,6 +215,14 @@ def load(
         )
     registry.surround(load_hooks(imported, hooks), rules)
     return registry
+
+
+def _undoing(tool: Tool, compensate: Preview) -> Tool:
+    """The tool that undoes the calls of this one (E7)."""
+    spec, inputs = undo_spec(tool.spec), undo_inputs(compensate)
+    return Tool(
+        spec, compensate.function, inputs, Output(), compensate.is_async, compensate.place, compensate=compensate
+    )
 
 
 def _unusable(what: str, error: Exception) -> HaltpointError:

@@ -170,6 +170,13 @@ class Client:
         """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""
         await self._send("POST", _path("chains", chain_id, "cancel"), json={"reason": reason})
 
+    async def undo(self, chain_id: str) -> Run:
+        """Undo what a chain that is over has done; the chain that does it. Raises GatewayError `no_such_chain`,
+        `chain_runs`, `nothing_to_undo`.
+        """
+        reply = await self._send("POST", _path("chains", chain_id, "undo"))
+        return Run(self, str(reply.json()["chain_id"]))
+
     async def requests(
         self,
         status: RequestStatus | str = RequestStatus.OPEN,

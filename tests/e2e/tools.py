@@ -297,6 +297,26 @@ def leave_note(for_whom: str, ctx: Ctx) -> dict[str, str]:
     return {"name": for_whom}
 
 
+def uproot(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx) -> None:
+    """Take a tree out again; the stubborn one stays."""
+    if arguments["name"] == "oak":
+        raise ToolError.permission("the oak stays")
+    _write_down(ctx, f"uprooted {arguments['name']} {result['place']}")
+
+
+@tool(says="Planted {name}", compensate=uproot)
+def plant(name: str, ctx: Ctx) -> dict[str, int]:
+    """Plant a tree."""
+    _write_down(ctx, f"planted {name}")
+    return {"place": len(name)}
+
+
+@tool(read_only=True)
+def inspect_garden() -> None:
+    """Look at the garden, which is closed."""
+    raise ToolError.permission("the garden is closed")
+
+
 @tool(says="Printed {pages} pages")
 async def print_pages(pages: int, ctx: Ctx) -> dict[str, int]:
     """Print pages, one after the other, until all are printed or the chain is cancelled."""

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import chain_of, root_of, undo_id
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page
 from haltpoint.runtime.store.counting import UNKNOWN
@@ -149,6 +149,28 @@ def routes(gateway: Gateway) -> APIRouter:
                 raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
             case CancelStatus.UNKNOWN:
                 raise no_chain(chain_id)
+
+    @router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409))
+    async def undo(chain_id: str, who: Submitter) -> Accepted:
+        """Undo what a chain that is over has done, the last effect first, in a chain of its own; a repeat finds it."""
+        header = await views.header(chain_id, who.can_see)
+        if header is None:
+            raise no_chain(chain_id)
+        if (root := root_of(chain_id)) != chain_id:
+            hint = f"Undo {root}, of which it is a part."
+            raise Problem(409, "part_of_a_chain", f"The chain {chain_id!r} is not undone by itself.", hint=hint)
+        if not header.status.final:
+            hint = "Cancel it, or wait for its end."
+            raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
+        if await views.header(undo_id(chain_id), who.can_see) is None:
+            task = await views.undo_task(chain_id, gateway.settings.limits.compensation_timeout, who.can_see)
+            if task is None:
+                hint = "A tool says how its calls are undone: @tool(compensate=...)."
+                raise Problem(
+                    409, "nothing_to_undo", f"The chain {chain_id!r} did nothing that can be undone.", hint=hint
+                )
+            await gateway.store.submit(task, chain_id=undo_id(chain_id))
+        return accepted(undo_id(chain_id))
 
     return router
 

@@ -28,6 +28,7 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.fallback import beyond
 from haltpoint.tools.hooks import Call as HookCall
+from haltpoint_tool_worker.admission.compensating import call_to_undo
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
 from haltpoint_tool_worker.admission.given import authors_own, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
@@ -132,7 +133,7 @@ class Admission:
             return _refused(ErrorType.BLOCKED, alone)
         if caller is not None and (words := beyond(caller, tool.spec)):
             return _refused(ErrorType.BLOCKED, words)
-        if tool.spec.internal and caller is None:
+        if tool.spec.internal and (caller is None) != bool(tool.spec.undoes):
             words = f"{request.tool} is internal: only the runtime and other tools may call it"
             return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
         seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
@@ -151,7 +152,8 @@ class Admission:
             return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
         watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
-        watched = watched or bool(request.reasons) or request.approval is not None or spec.effect_key is not None
+        watched = watched or bool(request.reasons or spec.undoes) or request.approval is not None
+        watched = watched or spec.effect_key is not None
         asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
@@ -210,9 +212,15 @@ class Admission:
         if seconds <= 0:
             words = "the deadline had passed before it could begin"
             return Refusal(_reading(ErrorType.TIMEOUT, words), tuple(run.records))
+        arguments = run.parsed
+        if tool.spec.undoes:
+            undone = await call_to_undo(self._receipt_store, job, tool, run.parsed)
+            if isinstance(undone, Reading):
+                return Refusal(undone, tuple(run.records))
+            arguments = undone
         call = replace(
             call,
-            arguments=run.parsed,
+            arguments=arguments,
             seconds=seconds,
             text=run.text,
             changed=run.changed,

@@ -21,7 +21,7 @@ MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the polic
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 
-STEP_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+STEP_ID: Final = re.compile(r"(?!undo\Z)[A-Za-z0-9_-]{1,64}")  # `undo` is in the id of the chain that undoes this one
 _NAMESPACE: Final = uuid.UUID("6f1f2c56-7c0a-5d0e-9a51-0a4a1c9b7e11")
 
 
@@ -97,6 +97,16 @@ def child_id(action: str) -> str:
 def child_report_id(action: str) -> str:
     """The id of the message that tells a parent of its child's end; a worker's has the attempt in its place."""
     return f"{action}/child/done"
+
+
+def undo_id(chain_id: str) -> str:
+    """The id of the chain that undoes what a chain has done (E7)."""
+    return f"{chain_id}~undo-1"
+
+
+def is_undo(chain_id: str) -> bool:
+    """Whether a chain undoes what another has done."""
+    return chain_id.endswith(undo_id(""))
 
 
 def action_of(chain_id: str) -> str | None:

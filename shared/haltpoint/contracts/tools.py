@@ -12,6 +12,8 @@ from haltpoint.contracts.work.plans import Plan
 
 DEFAULT_TIMEOUT: Final = 30.0  # seconds
 EFFECT_TTL: Final = 30 * 86400.0  # seconds
+UNDO = "~undo"
+"""The end of the name of a tool that undoes the calls of another (E7)."""
 CONFIRMED = "confirmed"
 """The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
 
@@ -91,6 +93,7 @@ class ToolSpec(Contract):
     repeats: Annotated[bool, Meta(description="the same call may take effect again without a question (C14)")] = False
     polls: Annotated[bool, Meta(description="the same call may give another result each time (C14)")] = False
     internal: bool = False
+    undoes: Annotated[str, Meta(description="the tool whose calls it undoes; only the runtime calls it (E7)")] = ""
     queue: str = "default"
     timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None

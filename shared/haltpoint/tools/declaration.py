@@ -28,6 +28,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 import msgspec
 
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, EFFECT_TTL, UNITS, Retry, ToolSpec
+from haltpoint.tools.compensate import compensate_of
 from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.fallback import Named, fallbacks_in
@@ -60,6 +61,7 @@ _NO_FLAGS: Final = (
     "effect_ttl",
     "one_of",
     "fallback",
+    "compensate",
 )
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -96,6 +98,7 @@ class Traits(TypedDict, total=False):
     effect_ttl: str | float
     one_of: tuple[tuple[str, ...], ...]
     fallback: Named
+    compensate: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class Tool:
     reconcile: Preview | None = None
     cache: float = 0.0
     shared: bool = False
+    compensate: Preview | None = None
 
     @property
     def name(self) -> str:
@@ -190,9 +194,9 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         preview = preview_of(traits["preview"], name, inputs) if "preview" in traits else None
         reconcile = reconcile_of(traits["reconcile"], name) if "reconcile" in traits else None
         cache, shared = _cache(traits), bool(traits.get("shared"))
-        return Tool(
-            spec, function, inputs, output, is_async(function), place, no_effect, preview, reconcile, cache, shared
-        )
+        compensate = compensate_of(traits["compensate"], name) if "compensate" in traits else None
+        beside = preview, reconcile, cache, shared, compensate
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, *beside)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -212,6 +216,8 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         raise DeclarationError("repeats and effect_key contradict each other: the effect happens once")
     if "effect_ttl" in traits and "effect_key" not in traits:
         raise DeclarationError("effect_ttl needs an effect_key")
+    if traits.get("read_only") and "compensate" in traits:
+        raise DeclarationError("read_only and compensate contradict each other: there is nothing to undo")
     if traits.get("read_only") and traits.get("repeats"):
         words = "repeats is for effects; a read-only tool whose results change says polls=True"
         raise DeclarationError(f"read_only and repeats contradict each other: {words}")

@@ -25,6 +25,7 @@ from haltpoint.chain.turns.thinking import (
     think_intent,
     think_plan,
 )
+from haltpoint.contracts.base import is_undo
 from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
@@ -53,7 +54,7 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
     work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
     work.status = ChainStatus.PLANNING
     if task.plan is not None:
-        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
+        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True, undoing=is_undo(work.id))
         if faults:
             return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         adopt(work, task.plan, PlanOrigin.LITERAL)

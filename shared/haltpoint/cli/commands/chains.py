@@ -54,6 +54,14 @@ def add_to(parent: typer.Typer) -> None:
         talk(shell, lambda client: client.cancel(chain, reason))
         shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
 
+    @verb(app, "undo", gateway=True)
+    def undo(shell: Shell, chain: _ID) -> int:
+        """Undo what a chain that is over has done, the last effect first, and watch the chain that does it."""
+        from haltpoint.cli.commands.run import watch_to_end
+
+        undoing = talk(shell, lambda client: client.undo(chain)).id
+        return talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
+
     @verb(app, "actions", gateway=True)
     def actions(shell: Shell, chain: _ID) -> None:
         """Show the action log: one line for each action, with what it took; --json has input and result too."""

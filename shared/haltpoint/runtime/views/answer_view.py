@@ -54,8 +54,12 @@ class Tree:
     actions: tuple[Told, ...]
 
 
-def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: bool) -> FinalAnswer:
-    """The answer of a chain that is over. `end` is what is stored about its end; `literal`: its text is data."""
+def final_answer(
+    tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: bool, undo: Tree | None = None
+) -> FinalAnswer:
+    """The answer of a chain that is over. `end` is what is stored about its end; `literal`: its text is data; `undo` is
+    the chain that undoes what was done.
+    """
     deeds, text = tuple(_deeds(tree)), end.get("answer")
     not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), own))
     if not text and tree.chain.error is not None:
@@ -65,7 +69,26 @@ def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: b
     parts = [text] if text else []
     if not deeds and not literal and not _in_doubt(tree, not_done):
         parts.append(own.nothing)
-    return FinalAnswer(text="\n\n".join(parts), deeds=deeds, not_done=not_done, unproven=tuple(end.get("unproven", ())))
+    answer = FinalAnswer(
+        text="\n\n".join(parts), deeds=deeds, not_done=not_done, unproven=tuple(end.get("unproven", ()))
+    )
+    return _with_undone(answer, tree, undo)
+
+
+def _with_undone(answer: FinalAnswer, tree: Tree, undo: Tree | None) -> FinalAnswer:
+    """The answer with the deeds that were undone, and those that were not though the chain was to be undone, or that
+    can be because it did not complete (E7).
+    """
+    if undo is None:
+        ids = {one.action.id for one in _all(tree) if one.action.receipt and one.action.receipt.metadata.undoable}
+        left = tuple(deed for deed in answer.deeds if deed.action_id in ids)
+        completed = tree.chain.status == ChainStatus.COMPLETED.value
+        return answer if completed else msgspec.structs.replace(answer, not_undone=left)
+    worked = (told.action for told in undo.actions if told.action.receipt and told.action.receipt.satisfies)
+    ids = {str(action.arguments.get("action_id")) for action in worked}
+    undone = tuple(deed for deed in answer.deeds if deed.action_id in ids)
+    left = tuple(deed for deed in answer.deeds if deed.action_id not in ids)
+    return msgspec.structs.replace(answer, undone=undone, not_undone=left)
 
 
 # ---- what was done ---------------------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ class ChainRecord:
     """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
 
     `forms` are the result schemas of the tools that escalations want called, `children` the chains that carried out
-    skills, `language` that of the runtime's own words where the task names none.
+    skills, `undo` the one that undoes what was done, `language` that of the runtime's own words where the task names
+    none.
     """
 
     id: str
@@ -58,6 +59,7 @@ class ChainRecord:
     forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     waiting: views.WaitingView | None = None
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
+    undo: "ChainRecord | None" = None
     language: str = "en"
 
     @property
@@ -94,7 +96,8 @@ def view_of(record: ChainRecord) -> views.ChainView:
     if not record.status.final:
         return tree.chain
     literal = record.status is ChainStatus.COMPLETED and record.head.get("origin") == PlanOrigin.LITERAL.value
-    answer = final_answer(tree, record.end, record.words, literal=literal)
+    undo = None if record.undo is None else _tree(record.undo)
+    answer = final_answer(tree, record.end, record.words, literal=literal, undo=undo)
     return tree.chain.model_copy(update={"answer": answer})
 
 

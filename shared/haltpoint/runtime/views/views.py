@@ -13,7 +13,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.base import action_id, chain_of, request_id
+from haltpoint.contracts.base import action_id, chain_of, is_undo, request_id, undo_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
@@ -26,7 +26,7 @@ from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views import action_log, chain_view
+from haltpoint.runtime.views import action_log, chain_view, undo_view
 from haltpoint.runtime.views.chain_view import ChainRecord, Fields
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.pages import page
@@ -79,6 +79,11 @@ class Views:
         """The whole chain, or None when there is none that this reader sees."""
         record = await self._record(chain_id, visible_to)
         return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
+
+    async def undo_task(self, chain_id: str, seconds: float, visible_to: VisibleTo) -> Task | None:
+        """The task that undoes what a chain has done (E7); None when this reader sees nothing that can be undone."""
+        record = await self._record(chain_id, visible_to)
+        return undo_view.undo_task(record, seconds) if record else None
 
     async def actions(self, chain_id: str, visible_to: VisibleTo) -> tuple[ActionRecord, ...] | None:
         """The action log of a chain, or None when there is none that this reader sees."""
@@ -221,8 +226,14 @@ class Views:
             thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
             forms=await self._forms(chain_id, map(question_of, requests.values())),
             children={one: found for one in below if (found := await self._record(one, visible_to)) is not None},
+            undo=await self._undo(chain_id, head, visible_to),
             language=self._language,
         )
+
+    async def _undo(self, chain_id: str, head: Mapping[bytes, bytes], visible_to: VisibleTo) -> ChainRecord | None:
+        """The chain that undoes one that is over."""
+        over = ChainStatus(head[Head.STATUS.encode()].decode()).final
+        return await self._record(undo_id(chain_id), visible_to) if over and not is_undo(chain_id) else None
 
     async def _forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
         """The result schemas of the tools that escalations of one chain want called."""

@@ -1,0 +1,61 @@
+"""What a compensation gets, out of the record of the call that it undoes (CONTRACT E7)."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint import register
+from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
+from haltpoint.runtime.store.receipts import ReceiptStore
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint_tool_worker.admission.compensating import call_to_undo
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.results.outcomes import Reading
+from haltpoint_tool_worker.running.job import Job
+from tests.support.builders import failed
+
+
+class Recorded(ReceiptStore):
+    """A store that knows one action."""
+
+    def __init__(self, action: Action | None) -> None:
+        self._action = action
+
+    async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
+        assert list(others) == [action]
+        return {} if self._action is None else {action: self._action}
+
+
+def plant(name: str) -> str:
+    """Plant it."""
+    return name
+
+
+def planted(tool: str = "plant", outcome: Outcome | None = None) -> Action:
+    ran = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(arguments='{"name":"Ash"}'))
+    done = ActionStatus.DONE
+    return Action("c.s.1", 0, 1, tool, '{"name":"ash"}', status=done, outcome=outcome or ran, data='{"value":"ash"}')
+
+
+async def given(action: Action | None) -> dict[str, Any] | Reading:
+    registry = Registry()
+    registry.add(register(plant, compensate=lambda arguments, result: None))
+    tool = registry.find("plant~undo")
+    assert tool is not None
+    order = ToolRequested.Data(action_id="c~undo-1.u1.1", tool="plant~undo", timeout=5.0, deadline=0)
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), order, "{}", None, 1, 0.0)
+    return await call_to_undo(Recorded(action), job, tool, {"action_id": "c.s.1"})
+
+
+async def test_e7_a_compensation_gets_the_arguments_that_ran_and_the_result() -> None:
+    assert await given(planted()) == {"arguments": {"name": "Ash"}, "result": {"value": "ash"}}
+
+
+@pytest.mark.parametrize("action", [None, planted("other"), planted(outcome=failed(ErrorType.SERVER))])
+async def test_e7_what_did_not_succeed_is_not_undone(action: Action | None) -> None:
+    reading = await given(action)
+    assert isinstance(reading, Reading)
+    assert reading.outcome.error is not None
+    assert (reading.outcome.error.error_type, reading.outcome.error.no_effect) == (ErrorType.NOT_FOUND, True)
