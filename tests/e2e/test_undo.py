@@ -7,7 +7,9 @@ import pytest
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import undo_id
-from tests.e2e.running import Running
+from haltpoint.contracts.people.humans import RequestKind
+from tests.e2e.running import Running, executors_killed
+from tests.support import wait_until
 
 
 def planting(*names: str, then: str = "") -> dict[str, Any]:
@@ -47,3 +49,65 @@ async def test_e7_a_chain_without_such_effects_is_not_undone_nor_one_that_undoes
     await ring.result()
     with pytest.raises(GatewayError, match="did nothing that can be undone"):
         await client.undo(ring.id)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_e7_a_chain_that_fails_undoes_what_it_has_done_and_then_says_so_once(
+    system: Running, client: Client, killed: bool
+) -> None:
+    run = await client.run(task=planting("ash", "oak", "beech", then="inspect_garden"))
+    if killed:
+        async with executors_killed(system):
+            pass
+    result = await run.result()
+    assert result.status == "failed"
+    assert system.written(undo_id(run.id)) == ["uprooted beech 5", "uprooted ash 3"]
+    assert [one.says for one in result.answer.undone] == ['Planted "ash"', 'Planted "beech"']
+    assert [one.says for one in result.answer.not_undone] == ['Planted "oak"']
+    events = [one.type async for one in run.events()]
+    assert [events.count(one) for one in ("chain.undoing", "chain.failed")] == [1, 1]
+
+
+async def test_e7_a_chain_that_must_not_undo_lists_what_can_be_undone(system: Running, client: Client) -> None:
+    run = await client.run(task={**planting("fir", then="inspect_garden"), "undo": "never"})
+    result = await run.result()
+    assert [one.says for one in result.answer.not_undone] == ['Planted "fir"']
+    assert result.answer.undone == ()
+    assert (await (await client.undo(run.id)).result()).status == "completed"
+    assert system.written(undo_id(run.id)) == ["uprooted fir 3"]
+
+
+async def test_e7_a_compensation_whose_worker_dies_after_its_effect_is_in_doubt_and_not_run_again(
+    system: Running, client: Client
+) -> None:
+    run = await client.run(task=planting("willow"))
+    await run.result()
+    undoing = await client.undo(run.id)
+
+    async def asked() -> bool:
+        return bool((await client.chain(undoing.id)).requests)
+
+    await wait_until(asked)
+    (request,) = (await client.chain(undoing.id)).requests
+    assert request.kind is RequestKind.IN_DOUBT
+    await client.answer(request.id, decision="happened")
+    assert (await undoing.result()).status == "completed"
+    assert system.written(undoing.id) == ["uprooted willow 6"]
+    answer = (await client.chain(run.id)).answer
+    assert answer is not None
+    assert [one.says for one in answer.undone] == ['Planted "willow"']
+
+
+async def test_e7_cancel_undo_undoes_what_a_chain_has_done_that_would_not_by_itself(
+    system: Running, client: Client
+) -> None:
+    run = await client.run(task={**planting("fir", then="wait_long"), "undo": "never"})
+
+    async def planted() -> bool:
+        return system.written(run.id) == ["planted fir"]
+
+    await wait_until(planted)
+    shown = await asyncio.to_thread(system.command, "chain", "cancel", run.id, "--undo")
+    assert shown.returncode == 0, shown.stderr
+    assert system.written(undo_id(run.id)) == ["uprooted fir 3"]
+    assert (await client.chain(run.id)).status == "cancelled"

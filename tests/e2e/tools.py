@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -298,10 +299,12 @@ def leave_note(for_whom: str, ctx: Ctx) -> dict[str, str]:
 
 
 def uproot(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx) -> None:
-    """Take a tree out again; the stubborn one stays."""
+    """Take a tree out again; the oak stays."""
     if arguments["name"] == "oak":
         raise ToolError.permission("the oak stays")
     _write_down(ctx, f"uprooted {arguments['name']} {result['place']}")
+    if arguments["name"] == "willow":  # it falls onto the gardener
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @tool(says="Planted {name}", compensate=uproot)

@@ -38,6 +38,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
+from haltpoint.contracts.tools import UNDO
 from haltpoint.contracts.work.plans import Plan
 
 UNDER_WAY: Final = 60_000
@@ -164,21 +165,25 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
 
 def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()) -> Action:
     """The action with the successful receipt that a person gave."""
-    data = write_json(value)
-    deed = deed_of(work.world.spec(action.tool), action.ran, data)
-    metadata = Metadata(tool=action.tool, by=by, deed=deed, stands_in_for=work.stands_in_for(action))
+    data, undoable = write_json(value), f"{action.tool}{UNDO}" in work.world.tools
+    if undoable:
+        work.done += (f"{action.tool} {action.id}",)
+    deed, before = deed_of(work.world.spec(action.tool), action.ran, data), work.stands_in_for(action)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed, stands_in_for=before, undoable=undoable)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
 
 
-def cancel(_: Work, message: TaskCancelled) -> Next | None:
-    """Cancel the chain: take back open questions, stop the steps under way."""
-    return Cancelled(message.data.by, message.data.reason)
+def cancel(work: Work, message: TaskCancelled) -> Next | None:
+    """Cancel the chain: take back open questions, stop the steps under way. One that ends already does that."""
+    return None if work.undoing is not None else Cancelled(message.data.by, message.data.reason)
 
 
 def check_due(work: Work, message: TimerDue) -> Next | None:
     """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
     work.woken = True
+    if work.undoing is not None:
+        return work.failing if work.now >= work.undoing else None
     for one in work.requests:
         if work.now >= one.deadline + UNDER_WAY or request_id(work.id, one.number) in message.data.expired:
             work.expired = (*work.expired, one.number)

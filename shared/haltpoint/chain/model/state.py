@@ -220,12 +220,13 @@ class ChainError:
 @value
 class Failure:
     """The chain cannot do what was asked: `answer` is what the user reads beside the error, `fault` a tool's own. When
-    a step is the reason, what is under way beside it ends first (C8).
+    a step is the reason, what is under way beside it ends first (C8). `stopped`: it is cancelled, by whom and why.
     """
 
     error: ChainError
     answer: str | None = None
     fault: ErrorInfo | None = None
+    stopped: tuple[str, str] | None = None
 
 
 class Chain(Struct, gc=False):
@@ -241,6 +242,8 @@ class Chain(Struct, gc=False):
     yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
+    `done` are the calls that can be undone, as they ended, tool and id each; they are being undone until
+    `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
     `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
     has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`
     those of the steps that may begin; both follow from `runs`.
@@ -284,6 +287,8 @@ class Chain(Struct, gc=False):
     failing: Failure | None = None
     resting: dict[str, Rest] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
+    done: tuple[str, ...] = ()
+    undoing: int | None = None
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
 
@@ -295,6 +300,8 @@ def next_due(chain: Chain) -> int:
     """
     if chain.status.final:
         return 0
+    if chain.undoing is not None:
+        return chain.undoing
     if not chain.requests and not chain.resting:
         return chain.deadline
     rests = chain.resting.items() if chain.failing is None else ()

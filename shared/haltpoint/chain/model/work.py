@@ -202,7 +202,7 @@ class Work(Chain, kw_only=True, gc=False):
         if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
             self.answer, self.unproven = None, ()
         self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
-        self.resting, self.approvals = {}, {}
+        self.resting, self.approvals, self.undoing = {}, {}, None
         self.resume = self.thought = self.error = None
         self.tell(fact, **details)
 

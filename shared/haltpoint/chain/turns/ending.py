@@ -13,10 +13,11 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Code, Completed, Report, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import ActionStatus, ChainStatus, Failure, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, Failure, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.undoing import begin_undo, undoes
 from haltpoint.contracts.answers import NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
@@ -144,7 +145,8 @@ def fail(work: Work, failure: Failure) -> None:
     """
     step_id = failure.error.step_id
     siblings = None if step_id is None else work.steps[work.graph.index[step_id]].siblings or work.task.siblings
-    if siblings is Siblings.COLLECT and is_acting(work):
+    waits = siblings is Siblings.COLLECT or (undoes(work) and work.now < work.deadline)
+    if waits and is_acting(work):
         if work.failing is None:
             work.failing = failure
             for request in withdraw(work, failure.error.message):
@@ -154,7 +156,13 @@ def fail(work: Work, failure: Failure) -> None:
         return
     failure = work.failing or failure
     error = failure.error
-    _stop(work, "the chain failed", error.message)
+    _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
+    if undoes(work) and work.done:
+        begin_undo(work, failure)
+        return
+    if failure.stopped is not None:
+        _cancelled(work, *failure.stopped)
+        return
     where = {} if error.step_id is None else {"step_id": error.step_id}
     undone = unfulfilled(work)
     work.unfulfilled = (*undone, *_never_begun(work, undone))
@@ -167,8 +175,18 @@ def fail(work: Work, failure: Failure) -> None:
 def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
+    words = reason or "the chain was cancelled"
+    if undoes(work):  # once what runs has ended
+        for index in work.active:
+            _cancel_children(work, index, words)
+        fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))
+        return
+    _stop(work, "the chain was cancelled", words)
+    _cancelled(work, by, reason)
+
+
+def _cancelled(work: Work, by: str, reason: str) -> None:
     work.unfulfilled = _never_begun(work)
-    _stop(work, "the chain was cancelled", reason or "the chain was cancelled")
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
     report(work, ErrorInfo(ErrorType.DENIED, words))
@@ -187,13 +205,17 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
             work.leave(index, StepStatus.CANCELLED)
-        for number in work.run[index].pending:
-            action = work.actions[work.action_id(index, number)]
-            if action.child and action.status is ActionStatus.DISPATCHED:
-                why = f"the chain that called it was stopped: {why_withdrawn}"
-                work.outputs.append(CancelChild(action.child, why))
+        _cancel_children(work, index, why_withdrawn)
         work.edit(index).pending = ()
         work.let_go(index)
+
+
+def _cancel_children(work: Work, index: int, why: str) -> None:
+    """The step is stopped: the chains that it waits for hear of it."""
+    for number in work.run[index].pending:
+        action = work.actions[work.action_id(index, number)]
+        if action.child and action.status is ActionStatus.DISPATCHED:
+            work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {why}"))
 
 
 def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
@@ -219,6 +241,7 @@ def report(work: Work, fault: ErrorInfo | None = None) -> None:
         duration_ms=max(0, work.now - work.created_at),
         nested_successes=work.nested_successes,
         effects=work.effects,
+        done=work.done,
     )
     if fault is not None:  # that the last call did nothing does not say so of those before it
         fault = structs.replace(fault, no_effect=None)

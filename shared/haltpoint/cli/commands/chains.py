@@ -48,19 +48,23 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "cancel", gateway=True)
     def cancel(
-        shell: Shell, chain: _ID, reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = ""
-    ) -> None:
+        shell: Shell,
+        chain: _ID,
+        reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = "",
+        undo: Annotated[bool, typer.Option("--undo", help="Then undo what it has done.")] = False,
+    ) -> int:
         """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
         talk(shell, lambda client: client.cancel(chain, reason))
+        if undo:
+            talk(shell, lambda client: client.attach(chain).result())
+            return _undo(shell, chain)
         shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
+        return 0
 
     @verb(app, "undo", gateway=True)
     def undo(shell: Shell, chain: _ID) -> int:
         """Undo what a chain that is over has done, the last effect first, and watch the chain that does it."""
-        from haltpoint.cli.commands.run import watch_to_end
-
-        undoing = talk(shell, lambda client: client.undo(chain)).id
-        return talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
+        return _undo(shell, chain)
 
     @verb(app, "actions", gateway=True)
     def actions(shell: Shell, chain: _ID) -> None:
@@ -81,6 +85,14 @@ def add_to(parent: typer.Typer) -> None:
         """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint stats` counts it."""
         talk(shell, lambda client: client.feedback(chain, words, action_id=action))
         shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note("recorded, thank you")
+
+
+def _undo(shell: Shell, chain: str) -> int:
+    """Undo what the chain has done, and watch the chain that does it to its end."""
+    from haltpoint.cli.commands.run import watch_to_end
+
+    undoing = talk(shell, lambda client: client.undo(chain)).id
+    return talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
 
 
 def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:

@@ -65,6 +65,8 @@ class StoredPlan(Strict):
     verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
     resting: dict[str, Rest] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
+    done: tuple[str, ...] = ()
+    undoing: int | None = None
 
 
 class StoredEnd(Strict):
