@@ -47,6 +47,7 @@ async def run(settings: Settings) -> None:
             streams=settings.partitions,
             stopping=here.stopping,
             check=check,
+            prices=policy.prices,
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
         here.spawn(handler.let_go(), "let go")

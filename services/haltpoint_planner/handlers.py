@@ -5,8 +5,10 @@ recorded (a crash in between) is paid for a second time, and still only one is r
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, cast
 
 import msgspec
@@ -15,7 +17,8 @@ from opentelemetry.trace import Span, SpanKind
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToPlanner
-from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.contracts.policy import Price
+from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters
@@ -54,6 +57,7 @@ class PlannerHandler:
         streams: int,
         stopping: asyncio.Event,
         check: Check | None = None,
+        prices: Mapping[str, Price] = MappingProxyType({}),
     ) -> None:
         self._reader = reader
         self._model = model
@@ -62,6 +66,7 @@ class PlannerHandler:
         self._dead_letters = dead_letters
         self._tracing = tracing
         self._check = check
+        self._prices = prices
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
@@ -187,6 +192,7 @@ class PlannerHandler:
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
                 await self._receipt_store.record_thought(ref, failed(message, error))
                 return
+            reply = replace(reply, usage=priced(reply.usage, self._prices))
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
@@ -212,3 +218,12 @@ class PlannerHandler:
 def _question(entry: Entry) -> ToPlanner | Rejected:
     decoded = decode(Stream.PLANS, entry.fields)
     return decoded if isinstance(decoded, Rejected) else cast("ToPlanner", decoded.message)
+
+
+def priced(usage: Usage, prices: Mapping[str, Price]) -> Usage:
+    """The usage with its cost by the price table; a model port that knows the cost better has said it already."""
+    price = prices.get(usage.model)
+    if usage.cost or price is None:
+        return usage
+    cost = (usage.input_tokens * price.input + usage.output_tokens * price.output) / 1_000_000
+    return msgspec.structs.replace(usage, cost=cost)

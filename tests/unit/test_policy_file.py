@@ -208,3 +208,11 @@ def test_f3_the_check_of_answers_is_a_word_or_a_function(tmp_path: Path) -> None
 
 def test_f3_the_words_of_before_are_told_what_to_use_instead(tmp_path: Path) -> None:
     assert 'claims_check = "hint"' in refused(tmp_path, '[claims]\nsend_message = ["send"]')
+
+
+def test_prices_are_by_the_models_name(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('[prices."vendor/large-4.1"]\ninput = 2.5\noutput = 10\n')
+    (price,) = policy_file.read(path).prices.items()
+    assert (price[0], price[1].input, price[1].output) == ("vendor/large-4.1", 2.5, 10.0)
+    assert "greater than or equal to 0" in refused(tmp_path, "[prices.large]\ninput = -1\noutput = 1\n")

@@ -1,4 +1,4 @@
-"""How far running calls are: shown to whoever watches the chain, and kept nowhere."""
+"""How far running calls are: shown to those who watch the chain, and kept nowhere."""
 
 import asyncio
 import time

@@ -12,7 +12,7 @@ from typing import Any, Final
 from haltpoint.cli.errors import CliError, Exit, usage
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_LIMITS: Final = {"turns": int, "actions": int, "tokens": int, "seconds": float}
+_LIMITS: Final = {"turns": int, "actions": int, "tokens": int, "cost": float, "seconds": float}
 
 
 class Mode(StrEnum):

@@ -122,6 +122,13 @@ class Targets(Form):
     remove: tuple[Name, ...] = ()
 
 
+class Price(Form):
+    """What a model takes for a million tokens, in one currency for all models."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
 class PolicyFile(Form):
     """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
 
@@ -136,6 +143,7 @@ class PolicyFile(Form):
     unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
     targets: Targets = Targets()
     approvals: tuple[ApprovalRule, ...] = Field(default=(), description="rules about calls, the first counts (G4)")
+    prices: dict[str, Price] = Field(default={}, description="by the model's name; one that is not here costs nothing")
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

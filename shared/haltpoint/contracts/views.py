@@ -240,6 +240,7 @@ class UsageView(View):
     turns: int = 0
     actions: int = 0
     tokens: int = 0
+    cost: float = 0.0
 
 
 class ChainSummary(View):

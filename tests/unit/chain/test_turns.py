@@ -650,6 +650,24 @@ def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
     assert told.chain.tokens == 101
 
 
+@pytest.mark.parametrize(("cost", "acted_on"), [(0.5, True), (0.51, False)])
+def test_a_thought_that_costs_more_money_than_there_is_is_not_acted_on(cost: float, acted_on: bool) -> None:
+    told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
+    told.propose(LOOK, usage=Usage(cost=cost))
+
+    assert bool(told.dispatches) == acted_on
+    assert told.chain.cost == cost
+    if not acted_on:
+        assert told.chain.error == ChainError("HP-208", "the chain has cost 0.51, its whole budget")
+
+
+def test_the_model_is_not_asked_when_the_money_is_used_up() -> None:
+    told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
+    told.propose(content="words", usage=Usage(cost=0.5))
+
+    assert told.chain.error == ChainError("HP-208", "the chain has cost 0.5, its whole budget")
+
+
 def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told = Story(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
     told.submit()

@@ -45,10 +45,11 @@ def test_a_context_is_json_or_a_file(tmp_path: Path) -> None:
 
 
 def test_a_budget_names_its_limits() -> None:
-    assert budget_of("turns=20, actions=10,tokens=5000,seconds=1.5") == {
+    assert budget_of("turns=20, actions=10,tokens=5000,cost=0.5,seconds=1.5") == {
         "turns": 20,
         "actions": 10,
         "tokens": 5000,
+        "cost": 0.5,
         "seconds": 1.5,
     }
 

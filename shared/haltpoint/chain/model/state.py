@@ -267,6 +267,7 @@ class Chain(Struct, gc=False):
     turns: int = 0
     actions_used: int = 0
     tokens: int = 0
+    cost: float = 0.0
     digests: dict[str, str] = field(default_factory=dict)
     actions: dict[str, Action] = field(default_factory=dict)
     proposals: dict[int, Proposal] = field(default_factory=dict)

@@ -195,6 +195,7 @@ class Work(Chain, kw_only=True, gc=False):
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
         self.tokens += usage.input_tokens + usage.output_tokens
+        self.cost += usage.cost
 
     def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""

@@ -70,7 +70,7 @@ def think_step(
     """A step's next proposal; `again` asks for the same turn once more. A person decides when the row of strikes is
     full (D3): by this step's faults, and in a strict chain also by those of another step.
 
-    The end of the step when its turns are used up, and of the chain when its turns, tokens or time are.
+    The end of the step when its turns are used up, and of the chain when its turns, tokens, money or time are.
     """
     run, step = work.run[index], work.steps[index]
     counted = corrections or run.struck or work.task.mode is Mode.STRICT
@@ -120,13 +120,15 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
 
 
 def overspent(work: Work, more: int = 0) -> Failure | None:
-    """The end of a chain whose last thought has cost more tokens than there were: it is not acted on. With `more`: of
-    one that has not so many left.
+    """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on. With
+    `more` tokens: of one that has not so many left, or no money.
     """
-    limit = work.task.budget.tokens
-    if limit is None or work.tokens + more <= limit:
-        return None
-    return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, its whole budget")
+    tokens, cost = work.task.budget.tokens, work.task.budget.cost
+    if tokens is not None and work.tokens + more > tokens:
+        return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, its whole budget")
+    if cost is not None and (work.cost > cost or (more and work.cost >= cost)):
+        return failed(Code.OVER_BUDGET, f"the chain has cost {work.cost:g}, its whole budget")
+    return None
 
 
 def stand_in(work: Work, why: str) -> str:

@@ -42,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
             list[str] | None, typer.Option(metavar="GLOB", help="The tools that the model may call; may be repeated.")
         ] = None,
         budget: Annotated[
-            str | None, typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, seconds.")
+            str | None, typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds.")
         ] = None,
         deadline: Annotated[
             str | None, typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended.")

@@ -40,12 +40,14 @@ class Undo(StrEnum):
 class Budget(Strict):
     """What a chain may use up. When it is spent the chain fails; of turns, actions and seconds it begins no more.
 
-    Tokens are known when a reply has come: the reply that uses up the last of them may take more, and is not acted on.
+    Tokens and cost are known when a reply has come: the reply that uses up the last of them may take more, and is not
+    acted on.
     """
 
     turns: Annotated[Count | None, Meta(description="proposals of steps; plan and answer are no turns")] = None
     actions: Count | None = None
     tokens: Count | None = None
+    cost: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="in the currency of the price table")] = None
     seconds: Seconds | None = None
 
 

@@ -28,11 +28,12 @@ class StepDecision(StrEnum):
 
 
 class Usage(Contract):
-    """Tokens that one thought cost, and the model that had it."""
+    """Tokens that one thought took, the model that had it, and its cost by the price table (`prices`)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     model: str = ""
+    cost: float = 0.0
 
 
 class Proposal(Contract):

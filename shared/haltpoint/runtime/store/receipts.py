@@ -182,7 +182,7 @@ class ReceiptStore:
             await self._calls.call("SET", self._topology.key(partition, "whole", action), data.encode(), "EX", seconds)
 
     def show_progress(self, report: ProgressView) -> None:
-        """Tell whoever watches the chain how far a call is; when Redis refuses it, nobody hears of it."""
+        """Show those who watch the chain how far a call is; what Redis refuses is not shown."""
         partition = self._topology.partition(report.action_id)
         oldest = time.time_ns() // 1_000_000 - _FEED_AGE
         feed = self._topology.key(partition, "feed")

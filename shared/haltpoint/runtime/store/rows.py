@@ -49,6 +49,7 @@ class Head(StrEnum):
     TURNS = "turns"
     ACTIONS = "actions"
     TOKENS = "tokens"
+    COST = "cost"
     THOUGHT = "thought"
     PLAN_ATTEMPTS = "plan_attempts"
     STRIKES = "strikes"

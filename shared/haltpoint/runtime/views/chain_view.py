@@ -142,7 +142,7 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
         never_executed=tuple(map(_never_executed, log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))),
         requests=requests,
         budget=task.budget,
-        usage=views.UsageView(**{name: int(head.get(name, 0)) for name in ("turns", "actions", "tokens")}),
+        usage=views.UsageView.model_validate({name: head.get(name, 0) for name in views.UsageView.model_fields}),
         deadline=moment(head.get("deadline", head["created"])),
     )
 

@@ -9,7 +9,7 @@ partition of its own key, `effect:<digest>`, a hash:
   before       a former record, which a person allowed to be repeated: MessagePack of its fields
 
 What is reserved is freed or done by its owner's worker after the receipt. Should that get lost, the receipt still says
-it: whoever wants the key next looks at the owner's chain (runtime/store/limits/effects.py), which is in another
+it: who wants the key next looks at the owner's chain (runtime/store/limits/effects.py), which is in another
 partition. So it names the `n` that it has judged, and another reservation meanwhile makes the judgement void.
 ]]
 
