@@ -266,7 +266,7 @@ class Pipeline:
         if job.limited:
             metadata = msgspec.structs.replace(metadata, limit=job.limited)
         tool = self._registry.find(request.tool)
-        if reading.outcome.satisfies and tool is not None and tool.compensate is not None and not tool.spec.undoes:
+        if tool is not None and tool.compensate is not None and not tool.spec.undoes and reading.outcome.satisfies:
             metadata = msgspec.structs.replace(metadata, undoable=True)
         if request.stands_in_for is not None:
             metadata = msgspec.structs.replace(metadata, stands_in_for=request.stands_in_for)

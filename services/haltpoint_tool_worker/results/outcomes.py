@@ -16,7 +16,6 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.checks.deeds import deed_of
-from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import DeedWords, ErrorType, NextAction, Option, Outcome, ToolResult
@@ -91,8 +90,6 @@ def read_result(tool: Tool, raw: object) -> Reading:
             if "success" in raw and "next_action" in raw and "success" not in tool.output.fields:
                 return _read_whole(tool, raw, raw.get("data", {}))
             fields = None if KNOWN.isdisjoint(raw) else raw
-        elif isinstance(raw, str):
-            fields = read_json(raw) if raw.lstrip().startswith("{") else None
         elif tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
             fields = vars(raw)  # an object speaks of itself only where the tool declares no type for it
         if fields is not None and (older := in_older_style(fields, tool.output.fields)):

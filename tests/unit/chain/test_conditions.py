@@ -70,6 +70,9 @@ def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_be
         ),
         ("Find Anna's number. Do not\nwrite to her.", {SEND, WRITE}),
         ("Find Anna's number. Do\nnot write to her.", {SEND, WRITE}),
+        ("Find Anna's number. Do not\r\nwrite to her.", {SEND, WRITE}),
+        ("Find Anna's number. Do not \nwrite to her.", {SEND, WRITE}),
+        ("Anna wrote:\n> Where are you?\n\nFind her number. Do not write to her.", {SEND, WRITE}),
         ("Send nothing to Anna.", {SEND}),
         ("Find Anna, and send her no message.", {SEND}),
         ("Find Anna and make sure not to write to her.", {SEND, WRITE}),
@@ -124,6 +127,9 @@ def test_c2_what_cannot_be_forbidden_surely_is_asked_about(words: str, tools: se
         "Sende John, dass ich nicht komme.",
         "Tell John I am late.",
         "Book it no later than Monday.",
+        "Reply no to Anna.",
+        "Write message no. 5 to Anna.",
+        "Mail no-reply@acme.example that we are done.",
         "Send her no more than three mails.",
         "Gibt es keine freien Räume?",
         "Tell John:\n- we do not ship\n- we never pay",
@@ -134,7 +140,19 @@ def test_c2_other_words_make_nothing_conditional(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["bis ich ", "warte lass mich ", "before ask me ", "do not ", "schreib ", "frag mich\n", "send no "]
+    "unit",
+    [
+        "bis ich ",
+        "warte lass mich ",
+        "before ask me ",
+        "do not ",
+        "schreib ",
+        "frag mich\n",
+        "send no ",
+        "\n",
+        " \n",
+        "> a\n",
+    ],
 )
 def test_c2_the_time_to_read_conditions_grows_with_the_length_of_the_goal(unit: str) -> None:
     def took(length: int) -> float:

@@ -28,13 +28,13 @@ _QUOTE: Final = "§"  # stands where something was quoted
 _LONGEST: Final = 600  # characters of a clause that are looked at
 _SHORTEST: Final = 4  # letters of a word that names a tool by itself
 
-_BLOCK: Final = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(r"(?s:```.*?(?:```|\Z))|^[^\S\n]*>[^\n]*$", re.MULTILINE)
 _QUOTED: Final = re.compile(r'"([^"\n]*)"|(?<!\w)\'([^\'\n]*)\'(?!\w)|`([^`\n]*)`')
 _FILE_NAME: Final = re.compile(r"[\w./~-]*\w\.\w{1,8}")
 _SENTENCE: Final = re.compile(r"[^.!?\n]*(?:\.(?!\s|$)[^.!?\n]*)*[.!?\n]*")
 _CLAUSE: Final = re.compile(r"[,;:()]+(?:\s|$)|\s-+\s|\s(?:but|however|though)\s", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[^\S\n]*(?:[-*+•]|\d+[.)])[^\S\n]+|[*_#]{2,}|^#+\s", re.MULTILINE)
-_SOFT_BREAK: Final = re.compile(r"(?<=\S)\n(?!\s*\n|[^\S\n]*(?:[-*+•>#]|\d+[.)]))")
+_SOFT_BREAK: Final = re.compile(r"(?<=\S)[^\S\n]*\n(?!\s*\n|[^\S\n]*(?:[-*+•>#]|\d+[.)]))")
 _NEVER: Final = re.compile(r"(?!)")
 _TOKEN: Final = re.compile(r"\w(?:\S*\w)?")
 _INSIDE: Final = re.compile(r"(?<=\d)[.,:](?=\d)|(?<=\w)[.!?](?=\w)")

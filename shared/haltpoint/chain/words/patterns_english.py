@@ -110,7 +110,7 @@ _DO_NOT: Final = (
     rf"|\b(?:without|avoid|refrain from|(?:make sure|be (?:sure|careful)|try|you're) not to) (?:actually |ever )?"
     rf"{_DO}{_REST}"
     rf"|{_BEGIN}{_DO}\w* (?:to )?(?:(?!that\b|why\b|how\b|if\b)\w+ )?"
-    rf"(?:nothing|no(?! (?:later|earlier|more|less|fewer|longer|matter)\b))\b{_REST}"
+    rf"(?:nothing|no (?:e-?mails?|messages?|money|payments?|orders?|invitations?|files?))\b{_REST}"
     rf"|\b(?:under no circumstances|on no account){_REST}"
     rf"|{_BEGIN}{_TUN}\b(?:(?!\b(?:dass|daß|ob|weil|wenn|falls|ich)\b)[^,;:.!?\n()]){{0,200}}?"
     rf"\b(?:nicht|nichts|nie|niemals|kein\w*)\b{_REST}"
