@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model import schemas
+from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import Policy, deadline_of
 from haltpoint.chain.model.needs import needed_actions
-from haltpoint.chain.model.outputs import Code
 from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
 from haltpoint.chain.model.state import (
     Chain,

@@ -14,7 +14,8 @@ import msgspec
 
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.repeats import note_effect, note_inside
-from haltpoint.chain.model.outputs import Code, Next, StartChild, StepEnd, failed
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.outputs import Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, PlanOrigin, Rest

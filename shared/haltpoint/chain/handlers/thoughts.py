@@ -8,8 +8,9 @@ from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faul
 from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.goal import ask_again, goal_of, note_look, take_up
 from haltpoint.chain.checks.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
+from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
-from haltpoint.chain.model.outputs import Code, Completed, Next, failed, step_failed
+from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.schemas import SHOWN, compiled
 from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus

@@ -20,7 +20,8 @@ from haltpoint.chain.checks.intent import barred_inside, bounds_inside
 from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
-from haltpoint.chain.model.outputs import Code, Dispatch, Next, StartChild, StepEnd, failed, step_failed
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
     Reference,
     UnresolvedError,

@@ -10,8 +10,9 @@ from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.checks.intent import falls_short, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
+from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
-from haltpoint.chain.model.outputs import CancelChild, Cancelled, Code, Completed, Report, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, Failure, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work

@@ -16,7 +16,8 @@ from haltpoint.chain.checks.intent import (
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.outputs import Code, Next, StepEnd
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work

@@ -6,7 +6,8 @@ from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.checks.sources import SAID, denied
-from haltpoint.chain.model.outputs import Code, Resolve, StepEnd, failed, step_failed
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.outputs import Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, ActionStatus, Failure, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -77,8 +78,10 @@ def succeed_beside(work: Work, action: Action) -> StepEnd | None:
 def _count(work: Work, action: Action) -> tuple[bool, bool]:
     """Whether a successful receipt keeps a part of its step's promise, and whether all of that is kept now."""
     run, promised, kept = work.edit(action.step), work.graph.promises[action.step], 0
+    replaces = action.outcome is not None and action.outcome.metadata.stands_in_for is not None
+    names = action.tools if replaces else (action.tool,)
     for bit, tools in enumerate(promised):
-        if any(tool in tools for tool in action.tools):
+        if any(tool in tools for tool in names):
             kept |= 1 << bit
     run.receipts |= kept
     return bool(kept), run.receipts == (1 << len(promised)) - 1

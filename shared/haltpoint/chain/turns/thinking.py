@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable
 from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.checks.intent import deeds_asked_for, pattern_faults
 from haltpoint.chain.model import limits
+from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
-from haltpoint.chain.model.outputs import Code, Completed, Next, Think, failed, step_failed
+from haltpoint.chain.model.outputs import Completed, Next, Think, failed, step_failed
 from haltpoint.chain.model.state import Failure
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
