@@ -68,3 +68,12 @@ async def test_a_result_is_kept_as_long_as_its_tool_says(bench: Bench) -> None:
         await called(bench, "instant")
         await wait_until(gone)
         assert not (await called(bench, "instant")).metadata.cached
+
+
+async def test_what_another_release_has_kept_in_another_form_is_not_read(bench: Bench) -> None:
+    async with bench.worker():
+        await called(bench, "weather", city="Bonn")
+        (key,) = await bench.desk.redis.keys("hp:*:cache:*")
+        await bench.desk.redis.set(key, b"of another form")
+        assert not (await called(bench, "weather", city="Bonn")).metadata.cached
+    assert len(bench.effects()) == 2

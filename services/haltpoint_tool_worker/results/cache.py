@@ -30,7 +30,7 @@ async def find(receipt_store: ReceiptStore, job: Job, tool: Tool, arguments: str
     """The result of an equal call before; None when there is none, or Redis does not say."""
     try:
         found = await receipt_store.kept_result(_digest(job, tool, arguments))
-    except (*UNREACHABLE, RedisError):
+    except (*UNREACHABLE, RedisError, ValueError):  # also what another release has kept in another form
         return None
     return None if found is None else Reading(*found)
 

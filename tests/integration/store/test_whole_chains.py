@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -15,6 +16,7 @@ from haltpoint.contracts.events import (
     AnswerRequested,
     PlanDrafted,
     PlanRequested,
+    TaskCancelled,
 )
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
@@ -23,7 +25,8 @@ from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.store.committing import ChainCommit
-from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.loading import end_of
+from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Batch
 from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step
 from tests.support.desk import Desk
@@ -110,6 +113,20 @@ async def test_a_chain_that_fails_is_read_as_it_was_decided(desk: Desk) -> None:
     chain = await desk.chain(chain_id)
     assert chain.status is ChainStatus.FAILED
     assert chain.error is not None
+
+
+async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk: Desk) -> None:
+    desk.tools["note"] = msgspec.structs.replace(desk.tools["note"], read_only=False)
+    chain_id = await desk.submit(literal_task(2))
+    await desk.decide_all()
+    await desk.store.cancel(
+        TaskCancelled(id=f"{chain_id}/cancel", source="x", subject=chain_id, data=TaskCancelled.Data())
+    )
+    await desk.decide_all()
+    end = await desk.redis.hget(desk.topology.key_of(Key.DATA, chain_id), Data.END)
+    assert end is not None
+    (one,) = end_of(end).unfulfilled
+    assert (one.tool, one.why) == ("note", WhyNot.NEVER_EXECUTED)
 
 
 async def test_a_chain_with_an_action_that_rests_is_read_as_it_was_decided(desk: Desk) -> None:

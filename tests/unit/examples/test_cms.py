@@ -86,3 +86,11 @@ def test_what_cannot_be_done_changes_nothing(site: Site) -> None:
     assert taken.value.invalid_fields == ("slug",)
     tools.create_page("Other", "other", context(site))
     assert len(tools.find_resource("other", context(site)).hits) >= 1, "the key of what failed is free"
+
+
+def test_an_undone_deletion_brings_the_section_back_where_it_was(site: Site) -> None:
+    before = tools.get_page(context(site), "visit", include_content=True)
+    gone = tools.delete_section(before.sections[0].section_id, context(site))
+    for _ in range(2):
+        tools.restore_section(gone.model_dump(), context(site))
+    assert tools.get_page(context(site), "visit", include_content=True) == before

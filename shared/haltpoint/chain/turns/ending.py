@@ -129,7 +129,7 @@ def _never_begun(work: Work, undone: tuple[NotDone, ...] = ()) -> tuple[NotDone,
     tools, told = work.world.tools, {name for one in undone for name in one.tool.split(" or ")}
     found = list[tuple[ToolSpec, dict[str, Any]]]()
     for step, run in zip(work.steps, work.run, strict=False):
-        calls = step.actions[run.actions :]
+        calls = step.actions[run.taken :]
         required = () if step.actions or run.actions else step.required_tools
         wished = (*((call.tool, call.arguments) for call in calls), *((name, {}) for name in required))
         found += [(tools.get(name) or ToolSpec(name=name), given) for name, given in wished if name not in told]

@@ -159,6 +159,16 @@ class Site:
 
         return self._once(key, WholeSection, delete)
 
+    def restore_section(self, key: str, section: WholeSection) -> WholeSection:
+        """The section again where it was, under its id."""
+
+        def restore(database: sqlite3.Connection) -> WholeSection:
+            row = (section.section_id, section.page_id, section.type, section.position, section.heading, section.text)
+            database.execute("INSERT OR IGNORE INTO sections VALUES (?, ?, ?, ?, ?, ?)", row)
+            return _section(database, section.section_id)
+
+        return self._once(key, WholeSection, restore)
+
     def _once(self, key: str, form: type[Made], change: Callable[[sqlite3.Connection], Made]) -> Made:
         with self._open() as database:
             done = database.execute("SELECT result FROM changes WHERE key = ?", (key,)).fetchone()

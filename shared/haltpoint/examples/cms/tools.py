@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -106,7 +106,19 @@ def describe_section(section_id: str, ctx: Ctx[Site]) -> str:
     return f"Deletes the {section.type} section {section.heading!r} with its text:\n{section.text}"
 
 
-@tool(name="deleteSection", destructive=True, idempotent=True, preview=describe_section, says="Deleted {heading}")
+def restore_section(result: dict[str, Any], ctx: Ctx[Site]) -> None:
+    """Undo a deletion: the result is the section as it was."""
+    ctx.deps.restore_section(ctx.idempotency_key, WholeSection.model_validate(result))
+
+
+@tool(
+    name="deleteSection",
+    destructive=True,
+    idempotent=True,
+    preview=describe_section,
+    compensate=restore_section,
+    says="Deleted {heading}",
+)
 def delete_section(section_id: SectionId, ctx: Ctx[Site]) -> WholeSection:
     """Delete a section. Gives it as it was, so that it can be made again."""
     return ctx.deps.delete_section(ctx.idempotency_key, section_id)

@@ -5,7 +5,7 @@ Pure, and the executor's hottest path: what an output needs is written once, and
 
 from collections import defaultdict
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import attrgetter, is_not
 from typing import Any, Final, assert_never
 
 from msgspec import Struct
@@ -103,7 +103,7 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
         written.append(ops.WriteHead([Head.VERSION, version, *changed_fields(old, new, touched)]))
         if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
             written.append(ops.WriteData(Data.PLAN, encode(_worked_on(new)).decode()))
-        if new.answer is not old.answer or new.error is not old.error or new.unproven is not old.unproven:
+        if any(map(is_not, _of_its_end(new), _of_its_end(old))):
             written.append(ops.WriteData(Data.END, encode(_ended(new)).decode()))
         before = old
         for each in commit.decided:
@@ -129,6 +129,9 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
                 facts = public_facts(each.decision, each.now, each.trace)
                 written += [ops.PublishFact(facts_age, message.decode()) for message in facts]
     return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
+
+
+_of_its_end: Final = attrgetter("answer", "error", "unproven", "unfulfilled")
 
 
 def _worked_on(chain: Chain) -> dict[str, Any]:
