@@ -46,7 +46,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("run x --context {", 2, "HP-040 --context takes JSON"),
         ("run x --context [1]", 2, "HP-040 --context takes a JSON object"),
         ("run x --context @/nonexistent", 2, "HP-041"),
-        ("run x --budget 5", 2, "there are turns, actions, tokens, seconds"),
+        ("run x --budget 5", 2, "there are turns, actions, tokens, cost, seconds"),
         ("run x --budget turns=many", 2, "turns needs a number above 0"),
         ("run x --budget turns=0", 2, "turns needs a number above 0"),
         ("run x --budget seconds=inf", 2, "seconds needs a number above 0"),

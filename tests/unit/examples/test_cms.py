@@ -92,5 +92,5 @@ def test_an_undone_deletion_brings_the_section_back_where_it_was(site: Site) -> 
     before = tools.get_page(context(site), "visit", include_content=True)
     gone = tools.delete_section(before.sections[0].section_id, context(site))
     for _ in range(2):
-        tools.restore_section(gone.model_dump(), context(site))
+        tools.restore_section(gone.model_dump(), context(site, "c~undo-1.u.1"))
     assert tools.get_page(context(site), "visit", include_content=True) == before
