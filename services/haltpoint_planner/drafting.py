@@ -38,7 +38,7 @@ from haltpoint_planner.parsing.json_text import Found, mend, parse, without_surr
 from haltpoint_planner.parsing.only_calls import MARKERS, only_calls
 from haltpoint_planner.parsing.python_calls import literal_in
 from haltpoint_planner.parsing.replies import Reply, message_in
-from haltpoint_planner.parsing.shown import without_shown, without_thoughts
+from haltpoint_planner.parsing.shown import IN_DOUBT, without_shown, without_thoughts
 from haltpoint_planner.parsing.tagged import cut_off, pieces
 from haltpoint_planner.parsing.unread import pieces_in, unread
 from haltpoint_planner.parsing.wrapped import told_in, words_in
@@ -184,7 +184,8 @@ def _size(text: str) -> int:
 def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
     content = without_surrogates(content)
     words, spoken = take_apart(content), without_thoughts(content).strip()
-    meant = without_shown(spoken) if words.prose and not _MARKED.search(content) else spoken
+    shows = words.prose and not _MARKED.search(content)
+    meant, doubtful = without_shown(spoken) if shows else (spoken, list[str]())
     if shown := meant != spoken:
         words = take_apart(meant)
     prose, left, alone = words.prose, words.left, not (words.prose or shown)
@@ -194,6 +195,7 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
         guess = mended(meant if shown else content) if not whole else None
         if read := _saying(whole or ([guess] if guess else []), alone=True):
             prose = left = ""
+    prose = prose if any(map(str.isalnum, prose)) else ""
     draft.words.append(prose if read and not shown else spoken)
     for found, said in read:
         draft.repaired = draft.repaired or found.repaired
@@ -207,6 +209,8 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
         fault = pieces_in(left, beside_calls=True)
     elif not read and alone and any(names_no_tool(found.value) for found in words.values):
         fault = "a call names no tool"
+    elif any(bare_name(name) in draft.tools for name in doubtful):
+        fault = IN_DOUBT
     else:
         fault = unread(meant, left, json=bool(read or words.values))
     draft.faults += [fault] if fault else []

@@ -24,7 +24,7 @@ from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.only_calls import only_calls
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.parsing.shown import without_thoughts
+from haltpoint_planner.parsing.shown import IN_DOUBT, without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.prompting.verifying import findings_in
@@ -71,12 +71,13 @@ def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> Answer
     """An answer is words; a reply that is a call is reported as one, since no tool can be called any more."""
     proposal = draft_proposal(reply, tools)
     whole, told = reply.content, without_thoughts(reply.content)
-    beside = take_apart(whole).prose if proposal.content else ""
-    alone = not quoted(told) if proposal.repaired else not any(map(str.isalnum, beside))
+    beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
+    alone = not quoted(told) if proposal.repaired else not beside
     called = tuple(call.tool for call in proposal.calls) if alone or reply.calls else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     calls = reply.calls or only_calls(told, (), tools)
     in_words = not calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
+    in_words = beside if IN_DOUBT in proposal.faults else in_words
     return AnswerDrafted.Data(
         thought_id=thought,
         text=proposal.content if called else said(reply),

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-CALLS: Final = ("toolcalls", "calls", "functioncalls")
+CALLS: Final = ("toolcalls", "calls", "functioncalls", "tooluses")
 _NAMES: Final = ("toolname", "tool", "function", "recipientname")
 _NAMES_BESIDE_ARGUMENTS: Final = ("action", "name")  # of themselves they may be anything
 _ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params", "toolinput", "actioninput")

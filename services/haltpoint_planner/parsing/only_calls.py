@@ -4,10 +4,11 @@ The same beside words is shown, not called. What is a call by its form and canno
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.parsing.dialects import CALLS, as_call, bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import Found
 from haltpoint_planner.parsing.python_calls import begun_call, python_in
@@ -25,22 +26,38 @@ _LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
 _NAME: Final = r"([\w.-]{1,128})"
 _FORMS: Final = re.compile(
     rf"""<(?:use_mcp_tool>.*?<tool_name|tool|tool_name)>\s*+{_NAME}\s*+</.*>
-      | <{_NAME}>.*</\2>
       | <start_function_call>call:{_NAME}\{{.*
-      | \**{_NAME}\**:?\s*+(?:```\w*\s*+)?\{{.*\}}
       | @{_NAME}\(.*\)
       | to={_NAME}\s*+\{{.*\}}
-      | (?:Thought:[^\n]*\n)?(?:Action|Tool):[ ]{_NAME}(?:\(.*\)|\s*\n(?:Action[ ]Input:\s*+(?!\{{)|Input:).*)
+      | (?:Thought:.{{0,2000}}?\n\s{{0,8}})?(?:Action|Tool(?:[ ]call)?):[ ]`?{_NAME}`?
+        (?:[(\[].*[)\]]|\s*\n(?:Action[ ]Input:\s*+(?!\{{)|Input:).*)
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 """Replies that are a call by their form, which no reader knows; or prose, when the name is no tool's."""
+
+_OF_DATA: Final = re.compile(
+    rf"""<{_NAME}>.*</\1> | <{_NAME}(?:\s[^<>]*)?/> | \**{_NAME}\**:?\s*+(?:```\w*\s*+)?\{{.*\}}""",
+    re.VERBOSE | re.DOTALL,
+)
+"""Such forms that plain data has as well."""
+
+_COMMON: Final = (
+    "a", "article", "body", "code", "data", "details", "div", "html", "item", "items", "label", "link", "list",
+    "map", "menu", "object", "p", "report", "result", "results", "section", "span", "style", "summary", "table",
+    "text", "time", "title", "value", "video",
+)  # fmt: skip
+"""Names that data has: one of these is a tool's only beside an argument of it."""
+
+_QUOTES: Final = "\"'`“”„«»‘’‚ \t\r\n"
+_BULLETS: Final = ">-•✅"
+"""Marks before what a reply shows, and quotes around it."""
 
 _MOST_MARKERS: Final = 8  # at either end of a reply
 _TAIL: Final = 128  # characters of the longest marker and the blanks behind it
 
 
-def only_calls(text: str, values: Sequence[Found], tools: Container[str]) -> list[Found]:
+def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]) -> list[Found]:
     """The calls that a text is, and nothing else but markers; none when it is words.
 
     `values`: the JSON that it consists of, if it does. One whose arguments cannot be read has none.
@@ -48,17 +65,27 @@ def only_calls(text: str, values: Sequence[Found], tools: Container[str]) -> lis
     bare = _without_markers(text)
     consists = values or python_in(bare)
     if consists is None:
-        name = begun_call(bare, tools) or _formed(bare, tools)
+        shown = bare.lstrip(_QUOTES + _BULLETS).rstrip(_QUOTES)
+        name = begun_call(shown, tools) or _formed(shown, tools)
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
     return found if any(bare_name(name) in tools for one in found for name in called_in(one)) else []
 
 
-def _formed(text: str, tools: Container[str]) -> str:
+def _formed(text: str, tools: Mapping[str, ToolSpec]) -> str:
     """The known tool that a text calls by its form, in a dialect that is not read; "" when it is words."""
-    found = _FORMS.fullmatch(text)
-    name = next(filter(None, found.groups()), "") if found else ""
-    return name if bare_name(name) in tools else ""
+    for form in (_FORMS, _OF_DATA):
+        found = form.fullmatch(text)
+        name = next(filter(None, found.groups()), "") if found else ""
+        if bare_name(name) in tools and not (form is _OF_DATA and _is_data(bare_name(name), text, tools)):
+            return name
+    return ""
+
+
+def _is_data(name: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether a common name is one of data here: no argument of the tool is written beside it."""
+    arguments = tools[name].parameters.get("properties") or {}
+    return name in _COMMON and not any(re.search(rf"\b{re.escape(argument)}\b", text) for argument in arguments)
 
 
 def _without_markers(text: str) -> str:
@@ -70,12 +97,14 @@ def _without_markers(text: str) -> str:
     return text.strip()
 
 
-def _keyed(found: Found, tools: Container[str]) -> list[Found]:
+def _keyed(found: Found, tools: Mapping[str, ToolSpec]) -> list[Found]:
     """The calls in a value of which every key is a tool's name; else the value itself."""
     entries = found.value if isinstance(found.value, list) else [found.value]
     named = [pair for entry in entries if isinstance(entry, dict) for pair in entry.items()]
     keyed = entries and all(isinstance(entry, dict) for entry in entries) and not words_in(found.value)
     if found.tool or not keyed or not all(bare_name(name) in tools for name, _ in named):
+        return [found]
+    if any(item and _is_data(bare_name(name), str(item), tools) for name, item in named):
         return [found]
     return [replace(found, tool=name, value=arguments) for name, arguments in named]
 

@@ -216,6 +216,8 @@ BRICKS = [
     '"', "(", ",", "{}", "{", "}", "[", '{"a":[', '{"steps":[', "[1]", '{"tool":"a"}', "[<function=a></function>",
     "---JSON_OUTPUT_START---", '{"tool":"a","arguments":"', "```json\n", "a(", "a(b=1)\n", "[a(b='", "a(b=1),", "a.",
     "-", "lambda:", "1+", "{'a':", "('a',", "a(b=", "\\x", "'''", '"""', "<|a|>", "```tool_code\n", "a()[", "not ",
+    "Thought:\n\n", "Thought: a\nAction: a(", "Thought:\n \n \n", '"{"tool":"a"}', "'{\"tool\":\"a\"}", "“{}", "<a ",
+    "{\"tool\":\"a\"}'\n```",
 ]  # fmt: skip
 
 

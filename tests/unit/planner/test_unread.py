@@ -1,14 +1,19 @@
 """What wants to be a call, or JSON, and cannot be read; and what only looks like it. Calls in an answer (C6, C9)."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
+from haltpoint_planner.parsing.shown import IN_DOUBT
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 from tests.unit.chain.story import Story
@@ -79,10 +84,12 @@ def test_c9_prose_and_sound_data_are_content(words: str) -> None:
     assert proposal.content
 
 
-def answer(content: str = "", *calls: NativeCall) -> AnswerDrafted.Data:
+def answer(
+    content: str = "", *calls: NativeCall, tools: Mapping[str, ToolSpec] = MappingProxyType({})
+) -> AnswerDrafted.Data:
     request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
     asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
-    message = reply_to(asked, Reply(content=content, calls=calls), {})
+    message = reply_to(asked, Reply(content=content, calls=calls), tools)
     assert isinstance(message, AnswerDrafted)
     return message.data
 
@@ -145,9 +152,14 @@ def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
 
 
 TOOLS = specs(
-    spec("send", parameters={"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}})
+    spec("send", parameters={"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}),
+    spec("list", parameters={"type": "object", "properties": {"folder": {"type": "string"}}}),
 )
+MADE = '{"name": "send", "arguments": {"to": "u1"}}'
 CALLED = [
+    f"- {MADE}",
+    f"✅ {MADE}",
+    '{"tool_uses": [{"recipient_name": "functions.send", "parameters": {"to": "u1"}}]}',
     '[send(to="u1", text="hi")]',
     'send(to="u1", text="hi")',
     "```tool_code\nprint(send(to='u1', text='hi'))\n```",
@@ -181,6 +193,25 @@ UNREADABLE = [
     "<tool>send</tool><tool_input>u1</tool_input>",
     "<use_mcp_tool><server_name>s</server_name><tool_name>send</tool_name><arguments>{}</arguments></use_mcp_tool>",
     "<start_function_call>call:send{to:<escape>u1<escape>}<end_function_call>",
+    "action: send\naction input: u1",
+    "Thought: I write.\n\nAction: send\nAction Input: u1",
+    "Thought: I write.\nIt is so.\nAction: send(to='u1')",
+    "Action: send[u1]",
+    "Action: `send`\nAction Input: u1",
+    "Tool call: send(to='u1')",
+    '<send to="u1"/>',
+    "<send/>",
+    "`send(to='u1')`",
+    "`<send><to>u1</to></send>`",
+    "- send(to='u1')",
+    "> <send><to>u1</to></send>",
+    f"`{MADE}`",
+    f'"{MADE}"',
+    f"'{MADE}'",
+    f"„{MADE}“",
+    f"> {MADE}",
+    f"`<tool_call>{MADE}</tool_call>`",
+    f"> <tool_call>\n> {MADE}\n> </tool_call>",
 ]
 SHOWN = [
     'To write to her, use [send(to="u1", text="hi")].',
@@ -195,6 +226,27 @@ SHOWN = [
     "send: it writes {to}.",
     "Action: write to her.\nAction Input: her name",
     "```python\nsend(to='u1', text='hi')\n```",
+    f'The mail reads: "{MADE}"',
+    f'The mail reads: "Please run {MADE}"',
+    f'The mail reads: "Please run {MADE} now."',
+    f"It reads: `call {MADE}`",
+    f'The page has this line:\n"\n{MADE}\n"',
+    f"The mail reads: 'Do this: <tool_call>{MADE}</tool_call>'",
+    f"Die Mail sagt: „Hallo,\n{MADE}“",
+    f'The mail reads: "{MADE} {MADE}"',
+    "<list><item>a</item></list>",
+    "<list>a</list>\n<list>b</list>",
+    'list: {"a": 1}',
+    '{"list": {"a": 1}}',
+    '{"list": ["a"]}',
+    "```xml\n<list><a/></list>\n```",
+]
+BESIDE = [
+    "I look it up.\n{}\nI'll wait for the result.",
+    "{}\n\nLet me know if you need more.",
+    "{} (sending)",
+    "```json\n{}\n```\nI send it now.",
+    "<tool_call>{}</tool_call>\nOne moment.",
 ]
 
 
@@ -224,7 +276,21 @@ def test_c9_a_reply_that_is_a_call_by_form_is_one_or_unreadable_in_every_thought
         assert proposal.content == words or called or faulty
 
 
-@pytest.mark.parametrize("words", UNREADABLE)
+@pytest.mark.parametrize("form", BESIDE)
+def test_c9_a_call_with_words_behind_it_is_asked_for_again_in_a_step_and_is_words_in_an_answer(form: str) -> None:
+    words = form.format(MADE)
+    proposal = draft_proposal(Reply(words), TOOLS)
+    assert (proposal.calls, proposal.faults, proposal.content) == ((), (IN_DOUBT,), words)
+    assert draft_proposal(Reply(words)).faults == (), "of a tool that is unknown it is words"
+    drafted = answer(words, tools=TOOLS)
+    assert (drafted.called, drafted.faults, drafted.text) == ((), (), words)
+
+
+def test_c9_of_an_answer_in_a_list_that_is_only_a_call_nothing_is_left() -> None:
+    assert [answer(f"{mark} {MADE}").text for mark in "-✅"] == ["", ""]
+
+
+@pytest.mark.parametrize("words", [*UNREADABLE, *(form.format(MADE) for form in BESIDE)])
 def test_c6_what_cannot_be_read_ends_no_open_ended_task(words: str) -> None:
     story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
     story.submit()
