@@ -28,6 +28,13 @@ WRITE = spec("write", read_only=False)
 WIPE = spec("wipe", read_only=False)
 
 
+def typed(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+FETCH = spec("fetch", outward=True, parameters=typed(url={"type": "string", "format": "uri"}))
+
+
 def open_ended(goal: str = "do it", *tools: ToolSpec, policy: Policy | None = None, **task: Any) -> Story:
     """An open-ended chain that may call each of these tools."""
     told = Story(Task(goal=goal, style=Style.REACT, **task), FIND, MAIL, SEND, WRITE, *tools, policy=policy)
@@ -169,8 +176,16 @@ def test_c13_a_person_is_the_source_of_what_they_picked_or_typed() -> None:
     told = open_ended()
     told.propose(call("find"))
     told.result(by_worker(told.action, asks("u8")))
-    told.answer(RequestKind.CLARIFICATION, Choice.NONE, text="take ann@x.org instead")
-    assert source(told, "ann@x.org") == "person c.react.1"
+    told.answer(RequestKind.CLARIFICATION, Choice.NONE, text="ann@x.org")
+    assert source(told, "ann@x.org") == "person c.react.1 data.said"
+
+
+def test_c13_words_that_refuse_every_option_count_as_a_whole() -> None:
+    told = open_ended()
+    told.propose(call("find"))
+    told.result(by_worker(told.action, asks("u8")))
+    told.answer(RequestKind.CLARIFICATION, Choice.NONE, text="None of them, and never eve@evil.example")
+    assert source(told, "eve@evil.example") == "text c.react.1 data.said"
 
 
 def test_c13_a_no_that_names_a_value_of_the_refused_call_is_no_source_for_it() -> None:
@@ -181,6 +196,25 @@ def test_c13_a_no_that_names_a_value_of_the_refused_call_is_no_source_for_it() -
     assert source(told, "eve@evil.example") == "model"
     refuse(told, "no")
     assert source(told, "ann@x.org") == "person c.react.1"
+
+
+@pytest.mark.parametrize(
+    ("tool", "refused", "no", "later"),
+    [
+        ("fetch", {"url": "https://nowhere.org/a"}, "No, never open nowhere.org!", {"url": "https://nowhere.org/?d=2"}),
+        ("write", {"path": "/etc/cron.d/x"}, "No, nothing in /etc/cron.d please", {"path": "/etc/cron.d/y"}),
+        ("write", {"path": "/etc/cron.d/x"}, "No, nothing in /etc", {"path": "/etc/cron.d/y"}),
+        ("send", {"to": "eve@x.org, mallory@x.org"}, "No, mallory@x.org is not ours", {"to": "mallory@x.org"}),
+        ("send", {"to": "eve@evil.example"}, "No! evil.example is not ours", {"host": "evil.example"}),
+    ],
+)
+def test_c13_a_no_is_no_source_for_a_part_of_the_refused_call(
+    tool: str, refused: dict[str, Any], no: str, later: dict[str, Any]
+) -> None:
+    told = open_ended("do it", FETCH)
+    sent(told, tool, **refused)
+    refuse(told, no)
+    assert sent(told, tool, **later).reasons != ()
 
 
 ASK_HUMAN = spec("askHuman", read_only=False, may_clarify=True)
@@ -231,11 +265,8 @@ def test_c13_nobody_looks_at_literal_plans_at_read_only_tools_and_where_the_cont
 # ---- targets
 
 
-def typed(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
 EMAIL = {"type": "string", "format": "email"}
+FLAGS = {"type": "object", "additionalProperties": {"type": "boolean"}}
 BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer"]}}
 
 
@@ -255,6 +286,27 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
             {"members": {"id": "viewer", "e@x.org": "editor"}},
             ["members{e@x.org}"],
         ),
+        ({"parameters": typed(recipients=FLAGS)}, {"recipients": {"account_666": True}}, ["recipients{account_666}"]),
+        ({"parameters": typed(members=FLAGS)}, {"members": {"evil_user": True}}, ["members{evil_user}"]),
+        ({"parameters": typed(members=BY_ROLE)}, {"members": {"evil_user": "editor"}}, ["members{evil_user}"]),
+        ({}, {"users": {"eve_id": True}}, ["users{eve_id}"]),
+        ({}, {"user": {"recipientId": "u1", "name": "Ann"}}, ["user.recipientId"]),
+        (
+            {},
+            {"recipients": {"email": "e@x.org", "f@x.org": True, "first_name": "Eve"}},
+            ["recipients{f@x.org}", "recipients.email"],
+        ),
+        (
+            {"parameters": typed(whom={"items": FLAGS}), "targets": {"whom": ""}},
+            {"whom": [{"e@x.org": True}]},
+            ["whom[0]{e@x.org}"],
+        ),
+        (
+            {"parameters": typed(whom={"additionalProperties": FLAGS}), "targets": {"whom": ""}},
+            {"whom": {"a": {"e@x.org": True}}},
+            ["whom{a}", "whom.a{e@x.org}"],
+        ),
+        ({"targets": {"whom": ""}}, {"whom": {"editors": ["e@x.org"]}}, ["whom{editors}", "whom.editors[0]"]),
         ({"parameters": typed(members=typed(name={}))}, {"members": {"name": None}}, []),
         ({"parameters": typed(members=BY_ROLE), "new": ("members",)}, {"members": {"e@x.org": "editor"}}, []),
         ({"parameters": typed(whom=BY_ROLE), "targets": {"whom": ""}}, {"whom": {"e@x": "editor"}}, ["whom{e@x}"]),
@@ -525,7 +577,6 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
 # ---- what carries data outward
 
 
-FETCH = spec("fetch", outward=True, parameters=typed(url={"type": "string", "format": "uri"}))
 SEARCH = spec("search", outward=True)
 
 

@@ -25,6 +25,7 @@ TABLE: Final = (
     *("destination", "destination_*", "dest", "dst"),
 )
 """The names of parameters that say to whom or where; the policy file changes it."""
+_WORDS: Final = frozenset(word for name in TABLE for word in name.split("_") if "*" not in word)
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _PATHS: Final = frozenset(
     (
@@ -61,34 +62,35 @@ class Leaf:
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
     """Each text and number of a call; null, true and false name nothing. A value inside of an object has the name of
     the object where none of the object's own names is in the table. Where a target is an object, a key of it that is
-    not declared is a value too.
+    no name of a field is a value too.
     """
     named, found = partial(is_named, add=targets.add, remove=targets.remove), list[Leaf]()
     around: dict[Place, bool] = {(): False}  # whether an object or a list gives its name to what is in it
     for path, one in walk(arguments):
-        own = around[path[:-1]] or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
+        place, kind = path_text(path), general(path)
+        parameter = place if kind == path else path_text(kind)
+        own = around[path[:-1]] or parameter in spec.targets
+        own = own or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
         if isinstance(one, dict):
             around[path] = own and not any(map(named, one))
-            if own or (spec.targets and path_text(general(path)) in spec.targets):
-                keys = _undeclared(one, nodes_at(spec, path), alone=around[path] or not own)
-                place, parameter = path_text(path), path_text(general(path))
-                found += [Leaf(path, f"{place}{{{key}}}", parameter, key, named=True) for key in keys if not named(key)]
+            keys = _no_fields(one, nodes_at(spec, path)) if own else ()
+            found += [Leaf(path, f"{place}{{{key}}}", parameter, key, named=True) for key in keys]
         elif isinstance(one, list):
             around[path] = own
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
-            place, kind = path_text(path), general(path)
-            parameter = place if kind == path else path_text(kind)
-            found.append(Leaf(path, place, parameter, one, own or parameter in spec.targets))
+            found.append(Leaf(path, place, parameter, one, own))
     return found
 
 
-def _undeclared(value: dict[str, Any], nodes: Nodes, *, alone: bool) -> list[str]:
-    """The keys of an object that its schema admits and does not name. One without a schema for them has none, unless
-    it is a target `alone`.
+def _no_fields(value: dict[str, Any], nodes: Nodes) -> list[str]:
+    """The keys of an object that name no field. Names of fields are those of its schema and those of the table's words
+    alone (`user_id`, not `eve_id`); beside one of these, where the schema says nothing of others, also plain words.
     """
     declared = {name for node in nodes if isinstance(named := node.get("properties"), dict) for name in named}
-    is_open = alone or any("additionalProperties" in node for node in nodes)
-    return [key for key in value if key not in declared] if is_open else []
+    fields = {key for key in value if _WORDS.issuperset(words_of(key).split("_"))}
+    has_plain = bool(fields) and not any("additionalProperties" in node for node in nodes)
+    others = [key for key in value if key not in declared | fields]
+    return [key for key in others if not (has_plain and key.replace("_", "").isalpha())]
 
 
 def is_target(leaf: Leaf, spec: ToolSpec) -> bool:

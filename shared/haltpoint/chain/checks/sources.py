@@ -251,17 +251,17 @@ class Known:
     """All that a chain knows, looked through for the values of one call."""
 
     def __init__(self, work: Work) -> None:
-        self._said = [(words, Source(source=SourceKind.GOAL), "") for words in users_words(work)]
+        self._said = [(words, Source(source=SourceKind.GOAL), b"") for words in users_words(work)]
         self._named, self._results = list[Document](), list[Document]()
         for action in work.actions.values():
             data = action.data
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
-            person = by_a_person(action)
-            if person and data[0] == "{" and isinstance(said := read_json(data).get(SAID), str):
-                refused = action.arguments if denied(action) else ""  # "not to eve@x.org" gives no address
-                self._said.append((said, Source(source=SourceKind.PERSON, where=action.id), refused))
-            if action.satisfies:
+            person, no = by_a_person(action), denied(action)
+            refused = folded(action.arguments) if no else b""  # "nothing in /etc" gives no folder
+            for said in _inside(data, (SAID,)) if person and (action.satisfies or no) else ():
+                self._said.append((str(said), Source(source=SourceKind.PERSON, where=action.id), refused))
+            if action.satisfies or (person and not no):  # of what refuses every option, the whole words
                 kind, foreign = SourceKind.PERSON if person else SourceKind.RESULT, work.world.spec(action.tool).foreign
                 found = document(kind, f"{action.id} data", data, action.arguments, foreign)
                 (self._named if person else self._results).append(found)
@@ -294,7 +294,7 @@ class Known:
         return None
 
     def named(self, form: Form) -> Source | None:
-        """Whether the user, a person or the context names the value."""
-        said = (by for words, by, refused in self._said if form.found_in(words) and not _is_in_call(form, refused))
+        """Whether the user, a person or the context names the value. A no names nothing that its call holds."""
+        said = (by for words, by, no in self._said if form.found_in(words) and not (no and form.is_in(no)))
         whole = (found for one in self._named if (found := one.find(form)) and found.source is not SourceKind.TEXT)
         return next(said, None) or next(whole, None)
