@@ -24,9 +24,12 @@ def done(says: str = "Paid 5") -> Outcome:
     return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(deed=DeedWords(says=says)))
 
 
-def error(kind: ErrorType, *, no_effect: bool | None = None, again: bool = False) -> Outcome:
+def error(
+    kind: ErrorType, *, no_effect: bool | None = None, again: bool = False, deed: DeedWords | None = None
+) -> Outcome:
     fault = ErrorInfo(kind, "it failed", no_effect=no_effect)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=again))
+    metadata = Metadata(again=again, deed=deed)
+    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
 
 
 DOUBT = receipt(error(ErrorType.IN_DOUBT), Kind.IN_DOUBT)
@@ -64,6 +67,7 @@ def test_e6_a_receipt_says_it(status: ChainStatus) -> None:
         (done(), Standing.DONE),
         (asks(), Standing.FREE),
         (error(ErrorType.NOT_FOUND), Standing.FREE),
+        (error(ErrorType.BLOCKED, deed=DeedWords(says="Paid 5")), Standing.DONE),
         (error(ErrorType.RATE_LIMIT, again=True), Standing.FREE),
         (error(ErrorType.SERVER, no_effect=True), Standing.FREE),
         (error(ErrorType.SERVER), Standing.UNKNOWN),

@@ -123,10 +123,10 @@ class EffectKeys:
         """The receipt is on record, so the effect is done, or free again. A doubt stays that of the chain."""
         own, request = job.effect, job.request
         tried = job.repeatable and request.attempt - request.limited > 1
-        standing = standing_of_outcome(finished.outcome, tried_before=tried)
+        deed = None if finished.metadata is None else finished.metadata.deed
+        standing = standing_of_outcome(finished.outcome, deed, tried_before=tried)
         if own is None or standing not in (Standing.DONE, Standing.FREE):
             return
-        deed = None if finished.metadata is None else finished.metadata.deed
         says = "" if deed is None else deed.says
         self._store.settle(own, request.action_id, standing, says, spec.effect_ttl).add_done_callback(_ignored)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint import hook
 from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
@@ -21,7 +22,7 @@ from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 from tests.support.limits import PaperLimits, unlimited
-from tests.unit.tool_worker.test_hooks import Paper
+from tests.unit.tool_worker.test_hooks import Paper, declared, post
 
 RAN: list[str] = []
 
@@ -76,11 +77,16 @@ def _nothing_ran() -> None:
 
 
 async def run_call(
-    paper: PaperEffects, tool: Tool = PAY, arguments: str = '{"invoice": "i"}', **order: Any
+    paper: PaperEffects,
+    tool: Tool = PAY,
+    arguments: str = '{"invoice": "i"}',
+    hooks: tuple[Any, ...] = (),
+    **order: Any,
 ) -> Finished:
     registry, runner, limits = Registry(), Runner(), PaperLimits()
     for one in {tool.name: tool, "pay": PAY}.values():
         registry.add(one)
+    registry.surround([declared(one) for one in hooks], ())
     given: dict[str, Any] = {"attempt": 1, "tenant": "acme"} | order
     request = ToolRequested.Data(
         action_id="c.s.1",
@@ -118,6 +124,18 @@ async def test_e6_what_did_nothing_gives_its_effect_free_and_a_doubt_keeps_it() 
     paper = PaperEffects()
     assert error_of(await run_call(paper, arguments='{"invoice": "dead"}'))[0] is ErrorType.IN_DOUBT
     assert paper.told == ["reserve c.s.1"]
+
+
+@pytest.mark.parametrize("says", [hook.Block("its result is private"), RuntimeError("the hook is broken")])
+async def test_e6_an_effect_that_happened_is_done_whatever_a_hook_makes_of_its_result(says: Any) -> None:
+    def review(_: Any) -> Any:
+        if isinstance(says, Exception):
+            raise says
+        return says
+
+    paper = PaperEffects()
+    assert error_of(await run_call(paper, hooks=(post(review),)))[0] is ErrorType.BLOCKED
+    assert paper.told == ["reserve c.s.1", 'done c.s.1 Paid "i"']
 
 
 async def test_e6_a_call_whose_effect_is_done_is_denied_with_the_first_receipt() -> None:

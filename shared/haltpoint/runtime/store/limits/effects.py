@@ -15,7 +15,7 @@ import msgspec
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import chain_of, value
-from haltpoint.contracts.results import ErrorType, Outcome
+from haltpoint.contracts.results import DeedWords, ErrorType, Outcome
 from haltpoint.runtime.store.rows import ActionRow, ActionState, Head, Key, Receipt, action_parts, local
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
@@ -80,11 +80,14 @@ def digest_of_effect(tenant: str | None, parts: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps([tenant or "", *parts], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def standing_of_outcome(outcome: Outcome, *, tried_before: bool) -> Standing:
+def standing_of_outcome(outcome: Outcome, deed: DeedWords | None, *, tried_before: bool) -> Standing:
     """What a receipt says of its effect. A question was asked instead of acting.
 
-    `tried_before`: an earlier attempt of the action may have had it, and this one says nothing of that.
+    What did its `deed` has happened, also when a hook withholds the result. `tried_before`: an earlier attempt of the
+    action may have had it, and this one says nothing of that.
     """
+    if deed is not None:
+        return Standing.DONE
     fault = outcome.error
     if fault is None:
         return Standing.DONE if outcome.satisfies else Standing.FREE
@@ -113,12 +116,12 @@ def standing_of(
             return Standing.FREE, ""  # a chain that is over lets nothing begin
         return (Standing.UNKNOWN if late else Standing.UNDER_WAY), ""
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
-    found = standing_of_outcome(outcome, tried_before=row.repeatable and row.attempt > 1)
+    deed = outcome.metadata.deed
+    found = standing_of_outcome(outcome, deed, tried_before=row.repeatable and row.attempt > 1)
     if found is Standing.UNKNOWN and lives and outcome.metadata.again:
         return Standing.UNDER_WAY, ""
     if found is Standing.IN_DOUBT and (resolved is not None or not lives):
         return Standing.UNKNOWN, ""
-    deed = outcome.metadata.deed
     return found, "" if deed is None else deed.says
 
 
