@@ -84,13 +84,17 @@ class Limits:
         return None
 
     def called(self, job: Job, spec: ToolSpec, failure: Failure | None) -> None:
-        """The call has ended: the breaker hears of a service that failed, and how the call ended that it waits for."""
+        """The call has ended: the breaker hears of a service that failed, and how the call ended that it waits for.
+
+        One that was stopped says nothing of its service.
+        """
         kind = None if failure is None or failure.malformed else failure.fault.error_type
         failed = kind in (ErrorType.SERVER, ErrorType.TIMEOUT)
         if failed:
             self.stirred(spec.queue)
-        if failed or job.probes:
-            self._tell(job, spec.queue, Ended.FAILED if failed else Ended.WELL)
+            self._tell(job, spec.queue, Ended.FAILED)
+        elif job.probes and not (failure is not None and job.stopped()):
+            self._tell(job, spec.queue, Ended.WELL)
 
     def leave(self, job: Job) -> None:
         """Nothing of the call runs any more: others may have its places, or be tried in its stead if it did not run."""

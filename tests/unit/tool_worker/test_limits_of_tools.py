@@ -1,5 +1,6 @@
 """A worker asks Redis whether a call may begin, and only where something limits it (CONTRACT E6)."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -16,6 +17,7 @@ from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
+from tests.support import wait_until
 from tests.support.limits import PROBE, WATCHED_GO, PaperLimits, no_effects, rests, unlimited
 from tests.unit.tool_worker.test_hooks import Paper
 
@@ -38,6 +40,12 @@ async def refuse() -> None:
     raise ToolError.not_found("no such thing")
 
 
+async def hang() -> None:
+    """Wait for a service that does not answer."""
+    RAN.append("hang")
+    await asyncio.Event().wait()
+
+
 async def outer(ctx: Ctx) -> Any:
     """Send by another tool."""
     return await ctx.call("send")
@@ -47,6 +55,7 @@ PLAIN = register(send, idempotent=True)
 LIMITED = register(send, idempotent=True, at_once=4, rate_limit=("10/s", "2/s per tenant"))
 BROKEN = register(break_down, name="send", idempotent=True, queue="shop")
 REFUSING = register(refuse, name="send", idempotent=True, queue="shop")
+STUCK = register(hang, name="send", idempotent=True, queue="shop")
 OUTER = register(outer, idempotent=True)
 
 
@@ -55,7 +64,7 @@ def _nothing_ran() -> None:
     RAN.clear()
 
 
-async def run_call(limits: Limits, tool: Tool, *others: Tool, **order: Any) -> Finished:
+async def run_call(limits: Limits, tool: Tool, *others: Tool, cancelled: bool = False, **order: Any) -> Finished:
     registry, runner = Registry(), Runner()
     for one in (tool, *others):
         registry.add(one)
@@ -70,7 +79,11 @@ async def run_call(limits: Limits, tool: Tool, *others: Tool, **order: Any) -> F
     )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, "{}", None, 1, time.monotonic())
     pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, limits, no_effects())  # type: ignore[arg-type]
-    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
+    work = asyncio.create_task(pipeline.work(job, lambda *_: pytest.fail("a tool was left behind")))
+    if cancelled:
+        await wait_until(lambda: bool(RAN))
+        job.cancel()
+    finished = await work
     pipeline.leave(job)
     runner.close()
     assert finished is not None
@@ -142,6 +155,12 @@ async def test_e6_the_breaker_hears_how_the_call_ended_that_was_tried() -> None:
         paper = PaperLimits([PROBE])
         await run_call(unlimited(paper, "shop"), tool)
         assert paper.told[1:] == [f"called shop c.s.1 {words}"]
+
+
+async def test_e6_a_call_that_was_to_be_tried_and_was_stopped_says_nothing_of_its_service() -> None:
+    paper = PaperLimits([PROBE])
+    await run_call(unlimited(paper, "shop"), STUCK, cancelled=True)
+    assert paper.told[1:] == ["called shop c.s.1 never_began"]
 
 
 async def test_e6_a_nested_call_waits_for_its_moment_within_its_time() -> None:

@@ -25,7 +25,7 @@ class Turn(StrEnum):
 
 
 class Ended(StrEnum):
-    """How a call ended, for its queue's breaker. `failed`: with SERVER or TIMEOUT."""
+    """How a call ended, for its queue's breaker. `failed`: with SERVER or TIMEOUT. `never_began`: or was stopped."""
 
     WELL = "well"
     FAILED = "failed"
