@@ -146,14 +146,14 @@ class Nested:
             effects[key] = entry("in_doubt")  # until it has ended
         try:
             ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
+            reading = read_ended(ended, call.tool, call.seconds, call.no_effect)
+            if reading is not None:
+                self._limits.called(job, spec, reading.failure)
         finally:
             self._limits.leave(job)
             if call.calls is not None:
                 await call.calls.close()
-        reading = read_ended(ended, call.tool, call.seconds, call.no_effect)
-        if reading is not None:
-            self._limits.called(job, spec, reading.failure)
-        else:
+        if reading is None:
             return _refused(ErrorType.IN_DOUBT, f"{name} was stopped: its caller has ended"), call.records
         if _in_doubt(reading, spec):
             return reading, call.records

@@ -163,6 +163,13 @@ async def test_e6_a_call_that_was_to_be_tried_and_was_stopped_says_nothing_of_it
     assert paper.told[1:] == ["called shop c.s.1 never_began"]
 
 
+@pytest.mark.parametrize(("tool", "ended"), [(BROKEN, "failed"), (REFUSING, "well")])
+async def test_e6_the_breaker_hears_how_a_nested_call_ended(tool: Tool, ended: str) -> None:
+    paper = PaperLimits([PROBE])
+    await run_call(unlimited(paper, "shop"), OUTER, tool)
+    assert paper.told[1] == f"called shop c.s.1/1 {ended}"
+
+
 async def test_e6_a_nested_call_waits_for_its_moment_within_its_time() -> None:
     paper = PaperLimits([rests(0.4)])
     assert (await run_call(unlimited(paper), OUTER, LIMITED)).outcome.success
