@@ -26,7 +26,7 @@ class PaperLimits:
     answers: list[Reserved] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
-    async def reserve(self, spec: ToolSpec, action: str, _caller: str, tenant: str | None) -> Reserved:
+    async def reserve(self, spec: ToolSpec, action: str, _caller: str, tenant: str | None, _deadline: int) -> Reserved:
         self.told.append(f"reserve {spec.name} {action} {tenant or ''}".strip())
         return self.answers.pop(0) if self.answers else GO
 

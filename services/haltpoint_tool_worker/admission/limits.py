@@ -62,7 +62,7 @@ class Limits:
         caller = f"{request.action_id} {self._consumer} {next(self._serial)}"
         while True:
             news = self._news
-            reserved = await self._store.reserve(spec, request.action_id, caller, request.tenant)
+            reserved = await self._store.reserve(spec, request.action_id, caller, request.tenant, request.deadline)
             if not reserved.watch and news == self._news:
                 self.watched.discard(spec.queue)
             if reserved.turn is Turn.REST and reserved.seconds > left:

@@ -35,8 +35,12 @@ async def limits(redis: Redis) -> AsyncIterator[LimitStore]:
         yield LimitStore(calls, Topology(4), LEASE)
 
 
-async def ask(limits: LimitStore, spec: ToolSpec, number: int = 1, tenant: str | None = None) -> Reserved:
-    return await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 worker 0", tenant)
+async def ask(
+    limits: LimitStore, spec: ToolSpec, number: int = 1, tenant: str | None = None, within: float = 3600.0
+) -> Reserved:
+    """A call that has so many seconds until its deadline."""
+    deadline = round((time.time() + within) * 1000)
+    return await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 worker 0", tenant, deadline)
 
 
 def place(spec: ToolSpec, number: int, tenant: str | None = None) -> Place:
@@ -73,6 +77,16 @@ async def test_e6_who_has_rested_goes_before_those_who_come_first(limits: LimitS
     await asyncio.sleep(rested.seconds)
     newcomer, back = await ask(limits, spec, 3), await ask(limits, spec, 2)
     assert (newcomer.turn, back.turn) == (Turn.REST, Turn.GO)
+
+
+async def test_e6_who_would_come_too_late_does_not_make_others_wait(limits: LimitStore) -> None:
+    spec = tool(rate(1, 60.0))
+    assert (await ask(limits, spec, 0)).turn is Turn.GO
+    late = [await ask(limits, spec, number, within=30.0) for number in range(1, 20)]
+    assert {one.turn for one in late} == {Turn.REST}
+    assert {one.words for one in late} == {"the rate_limit 1/m of send"}
+    found = [(await ask(limits, spec, number)).seconds for number in (20, 21)]
+    assert found == pytest.approx([60.0, 120.0], abs=20.0)
 
 
 async def test_e6_places_are_taken_and_given_back_and_end_with_their_lease(limits: LimitStore) -> None:

@@ -1,5 +1,7 @@
 """`haltpoint queue list` and /metrics say who rests, and for which limit (CONTRACT E6)."""
 
+import time
+
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
@@ -15,8 +17,9 @@ async def test_e6_people_see_who_rests_and_why(desk: Desk, redis: Redis) -> None
     limits = LimitStore(desk.calls, desk.topology, 10.0)
     per_tenant = Limit(kind=LimitKind.RATE, calls=1, seconds=60.0, per_tenant=True)
     spec = ToolSpec(name="send", limits=(per_tenant,))
+    deadline = time.time_ns() // 1_000_000 + 3_600_000
     for number in range(4):
-        await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 one", "acme")
+        await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 one", "acme", deadline)
     await desk.submit(literal_task())
     await desk.decide_all()
     await desk.submit(literal_task())

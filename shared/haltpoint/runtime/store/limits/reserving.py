@@ -73,17 +73,18 @@ class LimitStore:
         self._topology = topology
         self._lease = round(lease * 1000)
 
-    async def reserve(self, spec: ToolSpec, action: str, caller: str, tenant: str | None) -> Reserved:
-        """Let a call begin now, or say when to come back. Raises redis-py's errors."""
+    async def reserve(self, spec: ToolSpec, action: str, caller: str, tenant: str | None, deadline: int) -> Reserved:
+        """Let a call begin now, or say when to come back: it has no place in a line that ends after its `deadline` (ms
+        since the epoch). Raises redis-py's errors.
+        """
         args: list[Argument] = []
         for one in spec.limits:
             rate = one.kind is LimitKind.RATE
             size, every = (one.burst, one.seconds * 1000 / one.calls) if rate else (one.calls, 0.0)
             args += (one.kind.value, name_of(one, spec.name, tenant), every, size, words_of(one, spec.name, tenant))
         probe = round(spec.timeout * 1000) + self._lease
-        reply = await self._function(
-            "reserve", spec.queue, spec.queue, action, caller, round(PATIENCE * 1000), self._lease, probe, *args
-        )
+        times = round(PATIENCE * 1000), self._lease, probe, deadline
+        reply = await self._function("reserve", spec.queue, spec.queue, action, caller, *times, *args)
         turn, ms, words, watch = reply
         return Reserved(Turn(turn.decode()), ms / 1000, words.decode(errors="replace"), watch == 1)
 

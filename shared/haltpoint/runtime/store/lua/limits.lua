@@ -109,7 +109,7 @@ local function rest(prefix, queue, action, back, words, at)
 end
 
 --[[
-hp3_reserve queue action caller patience lease probe [kind name every size words]...
+hp3_reserve queue action caller patience lease probe deadline [kind name every size words]...
 
 May this call begin now, by its queue's breaker and by its limits, all together? What it needs is taken, or nothing is.
 A repeat of this function may cost a rate one call.
@@ -117,6 +117,7 @@ A repeat of this function may cost a rate one call.
   patience  ms that a worker waits for a call's moment by itself
   lease     ms that a place of `at_once` is kept unless it is renewed
   probe     ms after which a call that is tried is taken for lost
+  deadline  of the call (ms): who would come back too late for it rests too, and does not stand in line
   every     ms between two calls of a rate; size: its burst, or how many calls at once
 Who comes back from a rest goes before those who come for the first time: these stand behind all that rest.
 Returns {status, ms, words, watch}:
@@ -128,12 +129,12 @@ Returns {status, ms, words, watch}:
 register('reserve', function(keys, args)
   local prefix, at = prefix_of(keys), precise_now()
   local queue, action, caller = args[1], args[2], args[3]
-  local patience, lease = tonumber(args[4]), tonumber(args[5])
+  local patience, lease, deadline = tonumber(args[4]), tonumber(args[5]), tonumber(args[7])
   local resting = prefix .. 'resting:' .. queue
   local returns = redis.call('ZSCORE', resting, action)
   local back, probes = look_at_breaker(prefix, queue, action, at)
   local words, start, all = 'the breaker of the queue ' .. queue, at, {}
-  for i = 7, #args, 5 do
+  for i = 8, #args, 5 do
     local limit = { key = prefix .. 'limit:' .. args[i + 1], every = tonumber(args[i + 2]),
       size = tonumber(args[i + 3]), words = args[i + 4], kind = kinds[args[i]] }
     limit.kind.look(limit, at, caller)
@@ -148,7 +149,9 @@ register('reserve', function(keys, args)
     end
   end
   if last then
-    last.kind.line_up(last, at)
+    if last.back + patience < deadline then
+      last.kind.line_up(last, at)
+    end
     back, words = last.back, last.words
   end
   local watch = (probes or redis.call('EXISTS', prefix .. 'breaker:' .. queue, prefix .. 'breaker:' .. queue .. ':failures')
