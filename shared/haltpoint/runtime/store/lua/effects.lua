@@ -37,7 +37,7 @@ hp3_reserve_effect key action judged keep run ttl
 
 Reserve an effect for an action: when it is free, is the action's own, or is at its `judged`-th reservation, which the
 caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
-  run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept
+  run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept after them
 What is over and was a repeat that a person allowed gives way to what it repeated: that has happened.
 Returns {1, n}, or {0}: it is another's.
 ]]
@@ -58,7 +58,7 @@ register('reserve_effect', function(keys, args)
   if before then
     redis.call('HSET', key, 'before', before)
   end
-  redis.call('PEXPIRE', key, args[6])
+  redis.call('PEXPIRE', key, digits(tonumber(args[5]) + tonumber(args[6])))
   return { 1, n }
 end)
 
