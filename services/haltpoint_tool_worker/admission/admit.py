@@ -300,6 +300,8 @@ class Admission:
     ) -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
         request = job.request
+        if job.progress is None:  # a nested call has its caller's
+            job.progress = progress_of(self._receipt_store, request.action_id)
         return Ctx(
             deps=self._registry.deps_of(tool),
             tool=request.tool,
@@ -312,7 +314,7 @@ class Admission:
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
             call=calls,
-            progress=progress_of(self._receipt_store, request.action_id),
+            progress=job.progress,
             stopped=job.stopped,
         )
 

@@ -11,14 +11,13 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.results.redaction import clean
 
 _PAUSE: Final = 1.0
-"""Seconds between two reports of one call; what comes earlier is dropped."""
+"""Seconds between two reports of one action; what comes earlier is dropped."""
 _TEXT: Final = 200
 
 
 def progress_of(receipt_store: ReceiptStore, action: str) -> Callable[[float, str], None]:
-    """What one call reports by: a fraction and a text, from any thread. Made in the event loop."""
+    """What an action and all calls in it report by: a fraction and a text, from any thread. Made in the event loop."""
     loop, last = asyncio.get_running_loop(), 0.0
-    action = action.partition("/")[0]  # of a nested call: the action that people see
 
     def report(fraction: float, text: str) -> None:
         nonlocal last

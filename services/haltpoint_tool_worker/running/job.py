@@ -27,7 +27,8 @@ class Job(Struct, eq=False):
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
     another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
     limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
-    the queue whose breaker waits for its end; `effect` is what it has reserved (E6).
+    the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `progress` is what all calls under
+    one action report by.
     """
 
     ref: EntryRef
@@ -56,6 +57,7 @@ class Job(Struct, eq=False):
     placed_at: float = 0.0
     probes: str = ""
     effect: OwnEffect | None = None
+    progress: Callable[[float, str], None] | None = None
 
     @property
     def nested(self) -> bool:

@@ -25,6 +25,7 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.views import ProgressView
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
@@ -50,6 +51,7 @@ class Paper:
     finished: list[Finished] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     wholes: list[str] = field(default_factory=list)
+    shown: list[ProgressView] = field(default_factory=list)
 
     async def claim(self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = "") -> Claimed:
         self.claims += 1
@@ -59,6 +61,9 @@ class Paper:
         if self.full:
             raise OutOfMemoryError("used memory > 'maxmemory'")
         self.wholes.append(data)
+
+    def show_progress(self, report: ProgressView) -> None:
+        self.shown.append(report)
 
     async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
         self.asked_for += others

@@ -26,6 +26,7 @@ from haltpoint.tools import Tool, tool_of
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.results import progress
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.skills.folders import skills_in
@@ -185,6 +186,17 @@ def in_a_thread(ctx: Ctx) -> Any:
 async def tireless(ctx: Ctx) -> None:
     for _ in range(MOST_CALLS + 1):
         await ctx.call("rate", currency="EUR")
+
+
+@tool(internal=True, idempotent=True)
+async def part(number: int, ctx: Ctx) -> None:
+    ctx.progress(number / 20, f"part {number}")
+
+
+@tool
+async def parts(ctx: Ctx) -> None:
+    for number in range(20):
+        await ctx.call("part", number=number)
 
 
 TOOLS = (crowded, book_keeping, rate, upsert, wipe, which, slow, endless, broken, liar, send, recurse)
@@ -608,3 +620,11 @@ async def test_e2_a_call_does_not_run_again_after_what_it_has_had_others_do(firs
     assert error(finished).startswith("RATE_LIMIT")
     assert finished.metadata is not None
     assert finished.metadata.again is again
+
+
+async def test_progress_of_nested_calls_is_that_of_one_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PAUSE", 30.0)  # longer than a slow machine takes
+    paper = Paper()
+    assert (await run_call("parts", more=(part, parts), paper=paper)).outcome.success
+    await asyncio.sleep(0)  # the last reports are on their way
+    assert [one.text for one in paper.shown] == ["part 0"]
