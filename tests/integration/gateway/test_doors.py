@@ -29,6 +29,7 @@ ROUTES = [
     ("POST", "/v1/chains/x/cancel", Scope.SUBMIT),
     ("GET", "/v1/chains/x/actions", Scope.READ),
     ("POST", "/v1/chains/x/feedback", Scope.SUBMIT),
+    ("POST", "/v1/chains/x/undo", Scope.SUBMIT),
     ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
 ]
 BODIES = {"/v1/tasks": task(), "/v1/requests/x.r1/answer": {"kind": "clarification", "option_id": "u1"}}
