@@ -123,7 +123,7 @@ async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytes
     keeper = Supervisor(os.environ, said.append)
     child = Child("executor", ("stubborn", str(log.path)))
     keeper.start([child])
-    await until(lambda: len(log.lines("began")) == 1)
+    await until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
     pid = child.pid
     assert pid
     await keeper.stop()
