@@ -178,7 +178,7 @@ class ContextReader:
         plan = as_worked_on(drafted, given)[1] or given.plan
         if plan is None or not head:
             return ()
-        runs = [decode_step(head.get(f"s{index}".encode(), b"[]")) for index in range(len(plan.steps))]
+        runs = [decode_step(head.get(f"s{index}".encode(), b"0")) for index in range(len(plan.steps))]
         names = [
             action_id(chain, step.id, number)
             for step, run in zip(plan.steps, runs, strict=True)
@@ -221,7 +221,7 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
     """The completed reasoning steps of the plan and the thought that completed each."""
     steps = context.plan.steps if context.plan else ()
-    runs = [decode_step(head.get(f"s{index}".encode(), b"[]")) for index in range(len(steps))]
+    runs = [decode_step(head.get(f"s{index}".encode(), b"0")) for index in range(len(steps))]
     return [
         (step.id, thought_id(chain, step.id, run.turn + 1, run.attempt))
         for step, run in zip(steps, runs, strict=True)

@@ -1,8 +1,8 @@
-"""A step's run as one field of its chain's hash: a JSON array of integers, as short as can be.
+"""A step's run as one field of its chain's hash: integers with commas, as short as can be.
 
 Redis keeps a hash small in memory only while every value has at most 64 bytes, so trailing zeros are left out. The
-order of the numbers is the order of the fields of `StepRun` and never changes; what is under way comes last, each
-action as its distance from the last one.
+order of the numbers never changes; what most steps have comes first, and what is yes or no is one number. Behind
+a blank each comes what is under way: an action as its distance from the last one.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
 
 
 def encode_step(run: StepRun) -> str:
-    """The field of a run, as `[3,1,1,1,1]`; a pending step that has done nothing is `[]`."""
+    """The field of a run, as `3,1,1,1 0`; a pending step that has done nothing is `0`."""
     return _encoded(structs.astuple(run))
 
 
@@ -26,33 +26,28 @@ def _encoded(values: tuple[Any, ...]) -> str:
     run = StepRun(*values)
     numbers = [
         _NUMBERS[run.status],
-        run.turn,
-        run.attempt,
-        run.proposals,
         run.actions,
         run.taken,
         run.in_turn,
         run.receipts,
         run.last_ok,
-        int(run.thinking),
-        int(run.struck),
+        run.turn,
+        run.attempt,
+        run.proposals,
         run.strikes,
-        int(run.unkept),
-        run.here + 2 * run.freed,
-        *(1 + run.actions - number for number in run.pending),
+        run.thinking | run.struck << 1 | run.unkept << 2 | run.here << 3 | run.freed << 4,
     ]
-    while numbers and not numbers[-1]:
+    while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
-    return f"[{','.join(map(str, numbers))}]"
+    return " ".join((",".join(map(str, numbers)), *(str(run.actions - number) for number in run.pending)))
 
 
 def decode_step(field: bytes) -> StepRun:
     """The run of a field. Raises ValueError when it is none."""
-    numbers = [int(number) for number in field.strip(b"[]").split(b",") if number]
-    status, turn, attempt, proposals, actions, taken, in_turn, receipts, last_ok, thinking, *rest = numbers + [0] * (
-        14 - len(numbers)
-    )
-    struck, strikes, unkept, marks, *distances = rest
+    written, *distances = field.split(b" ")
+    numbers = [int(number) for number in written.split(b",")]
+    numbers += [0] * (11 - len(numbers))
+    status, actions, taken, in_turn, receipts, last_ok, turn, attempt, proposals, strikes, marks = numbers
     return StepRun(
         _STATUSES[status],
         turn,
@@ -63,11 +58,11 @@ def decode_step(field: bytes) -> StepRun:
         in_turn,
         receipts,
         last_ok,
-        bool(thinking),
-        bool(struck),
-        strikes,
-        bool(unkept),
-        bool(marks & 1),
-        bool(marks & 2),
-        tuple(actions + 1 - distance for distance in distances),
+        thinking=bool(marks & 1),
+        struck=bool(marks & 2),
+        strikes=strikes,
+        unkept=bool(marks & 4),
+        here=bool(marks & 8),
+        freed=bool(marks & 16),
+        pending=tuple(actions - int(distance) for distance in distances),
     )
