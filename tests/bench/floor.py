@@ -4,8 +4,10 @@ An executor and a worker, each a process: XREADGROUP COUNT 64, one script call p
 no versions, no receipts. What the system costs above this is the price of its promises.
 """
 
+import asyncio
 import json
 import sys
+import time
 from typing import Any
 
 import redis.asyncio as redis
@@ -74,6 +76,23 @@ async def drive(url: str, chains: int, in_flight: int) -> None:
             done += len(entries)
             last = entries[-1][0]
     await client.aclose()
+
+
+async def hops(url: str) -> list[float]:
+    """Milliseconds from an event to the executor's order for it, a hundred times, everything idle before each."""
+    client: Any = redis.from_url(url)
+    reader: Any = redis.from_url(url)
+    times = []
+    for number in range(100):
+        ordered = asyncio.create_task(reader.xread({TOOLS: "$"}, block=4000))
+        await asyncio.sleep(0.02)  # until it blocks, and the chain before is over
+        started = time.perf_counter()
+        await client.xadd(EVENTS, {"__data__": message("human.answered.v1", f"h{number:030x}", 0), "__body__": ""})
+        await ordered
+        times.append((time.perf_counter() - started) * 1000)
+    await client.aclose()
+    await reader.aclose()
+    return times
 
 
 async def prepare(url: str) -> None:
