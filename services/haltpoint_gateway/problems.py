@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, get_args
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -80,6 +81,16 @@ def redis_unreachable(error: Exception) -> Problem:
     )
 
 
+def other_release(error: Exception) -> Problem:
+    """409: what is stored has a field, or a value, that this release does not know."""
+    return Problem(
+        409,
+        "other_release",
+        f"Another release wrote this chain, in another form (HP-022): {error}.",
+        hint="Read it with a gateway of that release.",
+    )
+
+
 class ProblemDocument(BaseModel):
     """The shape of every error of this API (RFC 9457); some carry more fields."""
 
@@ -128,6 +139,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RedisTimeoutError)
     async def unreachable(_: Request, error: Exception) -> JSONResponse:
         return redis_unreachable(error).response()
+
+    @app.exception_handler(msgspec.ValidationError)
+    async def unknown_row(_: Request, error: Exception) -> JSONResponse:
+        return other_release(error).response()
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> JSONResponse:

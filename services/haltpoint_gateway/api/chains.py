@@ -48,7 +48,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """Chains, those that changed last first."""
         return await views.chains(query.status, query.cursor, query.limit, who.can_see)
 
-    @router.get("/{chain_id}", responses=responses(404))
+    @router.get("/{chain_id}", responses=responses(404, 409))
     async def get_chain(chain_id: str, who: Reader) -> ChainView:
         """One chain, whole."""
         chain = await views.chain(chain_id, who.can_see)
@@ -94,7 +94,7 @@ def routes(gateway: Gateway) -> APIRouter:
         stream = follow(views, gateway.watchers, chain_id, after, who.can_see)
         return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
-    @router.get("/{chain_id}/actions", responses=responses(404))
+    @router.get("/{chain_id}/actions", responses=responses(404, 409))
     async def get_actions(chain_id: str, who: Reader) -> Page[ActionRecord]:
         """The action log: one record for each action, in the order in which they began; secrets are starred."""
         found = await views.actions(chain_id, who.can_see)

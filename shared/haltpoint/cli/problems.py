@@ -28,6 +28,8 @@ def told(error: GatewayError, where: str) -> CliError:
             return CliError("HP-051", "the gateway does not accept the key", why, fix)
         case 404:
             return CliError("HP-053", "not found", why, fix)
+        case 409 if error.code == "other_release":
+            return CliError("HP-022", "this chain is of another release", why, fix)
         case 409 | 410 | 412 if error.code.startswith(("answered", "request")):
             return CliError("HP-054", "the question is no longer open", why, fix)
         case 400 | 422 if faults:

@@ -6,6 +6,7 @@ from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.rows import Data, Key
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem, task
 from tests.support.catalogue import silence
@@ -32,6 +33,18 @@ async def test_a_finished_chain_has_its_answer(system: System) -> None:
     chain = (await system.http.get(f"/v1/chains/{chain_id}")).json()
     assert (chain["status"], chain["error"]) == ("completed", None)
     assert chain["answer"]["text"] == "Done.\n\nNothing was sent, changed or deleted."
+
+
+@pytest.mark.parametrize("path", ["", "/actions"])
+async def test_a_chain_that_another_release_has_written_is_refused_in_words(system: System, path: str) -> None:
+    chain_id = await system.submit()
+    await system.ask(chain_id)
+    key = system.topology.key_of(Key.DATA, chain_id)
+    await system.redis.hset(key, Data.PLAN, '{"digests":{},"later":1}')
+    document = problem(await system.http.get(f"/v1/chains/{chain_id}{path}"), 409, "other_release")
+    assert "HP-022" in document["detail"]
+    assert "later" in document["detail"]
+    assert [one["id"] for one in (await system.http.get("/v1/chains")).json()["items"]] == [chain_id]
 
 
 @pytest.mark.parametrize("path", ["/v1/chains/nope", "/v1/chains/nope/events", "/v1/chains/%00", "/v1/chains/a.b~c"])

@@ -9,7 +9,7 @@ from haltpoint.cli.problems import told
 from haltpoint.client import GatewayError
 from haltpoint.runtime.streams.connection import unusable
 from haltpoint.runtime.streams.refused import RefusedForNow
-from haltpoint_gateway.problems import redis_unreachable
+from haltpoint_gateway.problems import other_release, redis_unreachable
 
 
 def test_faults_are_told_in_words_one_a_line() -> None:
@@ -78,3 +78,10 @@ def test_a_refusal_of_the_server_itself_is_told_with_its_reason_and_what_to_do()
     error = unusable(RefusedForNow("NOREPLICAS"), "redis://here")
     assert error.code == "HP-021"
     assert "min-replicas-to-write" in error.fix
+
+
+def test_a_chain_of_another_release_has_its_code() -> None:
+    refused = other_release(ValueError("Object contains unknown field `later`"))
+    error = told(GatewayError(refused.status, refused.document), "")
+    assert error.code == "HP-022"
+    assert error.what == "this chain is of another release"
