@@ -17,10 +17,10 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError, Tool, tools_in
+from haltpoint.tools.callback import Callback
 from haltpoint.tools.compensate import undo_inputs, undo_spec
 from haltpoint.tools.fallback import all_fallbacks
 from haltpoint.tools.hooks import Hook
-from haltpoint.tools.preview import Preview
 from haltpoint.tools.signature import Output
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
@@ -217,7 +217,7 @@ def load(
     return registry
 
 
-def _undoing(tool: Tool, compensate: Preview) -> Tool:
+def _undoing(tool: Tool, compensate: Callback) -> Tool:
     """The tool that undoes the calls of this one (E7)."""
     spec, inputs = undo_spec(tool.spec), undo_inputs(compensate)
     return Tool(

@@ -6,7 +6,7 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Tool
-from haltpoint.tools.preview import Preview
+from haltpoint.tools.callback import Callback
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.results.outcomes import Reading, read_failure
 from haltpoint_tool_worker.running.job import Job
@@ -25,4 +25,4 @@ async def call_to_undo(
         return read_failure(Failure(fault_of(ErrorType.NOT_FOUND, words, no_effect=True), Cause.NO_EFFECT))
     ran = found.outcome.metadata.arguments or found.arguments
     given = {"arguments": read_json(ran), "result": read_json(found.data)}
-    return {one: given[one] for one in given.keys() & cast("Preview", tool.compensate).takes}
+    return {one: given[one] for one in given.keys() & cast("Callback", tool.compensate).takes}

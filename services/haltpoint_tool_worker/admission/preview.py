@@ -9,7 +9,7 @@ from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT, value
 from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.tools import Ctx, Tool
-from haltpoint.tools.preview import CONTEXT
+from haltpoint.tools.callback import CONTEXT
 from haltpoint_tool_worker.results.failures import (
     Cause,
     Effects,

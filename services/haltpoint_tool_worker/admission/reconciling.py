@@ -6,7 +6,7 @@ from pydantic_core import from_json
 
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import Ctx, Tool
-from haltpoint.tools.preview import Preview
+from haltpoint.tools.callback import Callback
 from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
 from haltpoint_tool_worker.admission.preview import SECONDS
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
@@ -18,7 +18,7 @@ from haltpoint_tool_worker.running.runner import Raised, Returned, Runner
 
 async def reconciled(runner: Runner, job: Job, tool: Tool, context: Ctx[Any], seconds: float) -> Reading:
     """The result of a call that happened; an error without effect when it did not; else it stays in doubt."""
-    asks = cast("Preview", tool.reconcile)
+    asks = cast("Callback", tool.reconcile)
     given = {"arguments": from_json(job.arguments or "{}"), "key": job.request.action_id, "ctx": context}
     limit = max(0.0, min(SECONDS, seconds))
     ended = await runner.run(asks, {name: given[name] for name in asks.takes}, limit, job.running)

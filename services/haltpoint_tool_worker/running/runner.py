@@ -21,8 +21,8 @@ from typing import Any, Final, cast
 from msgspec import Struct, field
 
 from haltpoint.tools import MalformedResultError, Tool
+from haltpoint.tools.callback import Callback
 from haltpoint.tools.hooks import Hook
-from haltpoint.tools.preview import Preview
 from haltpoint_tool_worker.running.threads import Threads
 
 _GRACE: Final = 1.0
@@ -54,7 +54,7 @@ class Stopped(Enum):
 Ended = Returned | Raised | Stopped
 
 
-Runnable = Tool | Hook | Preview
+Runnable = Tool | Hook | Callback
 """What is called in the same way."""
 
 

@@ -10,17 +10,15 @@ It takes those of `arguments` (as they ran), `result` (the data) and `ctx` that 
 call of its own, and without an approval.
 """
 
-import inspect
 from typing import Final
 
 from pydantic import BaseModel
 
 from haltpoint.contracts.tools import UNDO, Retry, ToolSpec
-from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.preview import CONTEXT, Preview
-from haltpoint.tools.signature import Inputs, is_async, place_of
+from haltpoint.tools.callback import CONTEXT, Callback
+from haltpoint.tools.signature import Inputs
 
-_TAKES: Final = frozenset({"arguments", "result", CONTEXT})
+TAKES: Final = frozenset({"arguments", "result", CONTEXT})
 
 
 class Undone(BaseModel):
@@ -29,17 +27,7 @@ class Undone(BaseModel):
     action_id: str
 
 
-def compensate_of(function: object, tool: str) -> Preview:
-    """The function beside a tool, as it is called. Raises DeclarationError."""
-    if not callable(function) or inspect.isclass(function):
-        raise DeclarationError(f"compensate={function!r}: give a function of arguments, result and ctx")
-    takes = frozenset(inspect.signature(function).parameters)
-    if unknown := sorted(takes - _TAKES):
-        raise DeclarationError(f"compensate takes {', '.join(unknown)}; it may take: {', '.join(sorted(_TAKES))}")
-    return Preview(f"compensate of {tool}", function, is_async(function), place_of(function), takes)
-
-
-def undo_inputs(compensate: Preview) -> Inputs:
+def undo_inputs(compensate: Callback) -> Inputs:
     """What the call of a compensation takes, as a tool's inputs."""
     names = {"action_id": "action_id"}
     context = CONTEXT if CONTEXT in compensate.takes else None

@@ -28,13 +28,12 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 import msgspec
 
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, EFFECT_TTL, UNITS, Retry, ToolSpec
-from haltpoint.tools.compensate import compensate_of
+from haltpoint.tools import compensate, reconcile
+from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.fallback import Named, fallbacks_in
 from haltpoint.tools.limits import limits_of
-from haltpoint.tools.preview import Preview, preview_of
-from haltpoint.tools.reconcile import reconcile_of
 from haltpoint.tools.says import checked_says
 from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, place_of, read_inputs, read_output
 
@@ -114,11 +113,11 @@ class Tool:
     is_async: bool
     place: str
     no_effect: tuple[type[BaseException], ...] = ()
-    preview: Preview | None = None
-    reconcile: Preview | None = None
     cache: float = 0.0
     shared: bool = False
-    compensate: Preview | None = None
+    preview: Callback | None = None
+    reconcile: Callback | None = None
+    compensate: Callback | None = None
 
     @property
     def name(self) -> str:
@@ -191,12 +190,14 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         inputs = read_inputs(function, hints, confirmed_is_own=is_own, one_of=traits.get("one_of", ()))
         output = read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
-        preview = preview_of(traits["preview"], name, inputs) if "preview" in traits else None
-        reconcile = reconcile_of(traits["reconcile"], name) if "reconcile" in traits else None
         cache, shared = _cache(traits), bool(traits.get("shared"))
-        compensate = compensate_of(traits["compensate"], name) if "compensate" in traits else None
-        beside = preview, reconcile, cache, shared, compensate
-        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, *beside)
+        takes = {
+            "preview": {*inputs.names.values(), CONTEXT},
+            "reconcile": reconcile.TAKES,
+            "compensate": compensate.TAKES,
+        }
+        beside = {one: callback_of(one, given, name, takes[one]) for one, given in traits.items() if one in takes}
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, cache, shared, **beside)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 

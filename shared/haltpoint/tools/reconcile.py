@@ -11,16 +11,13 @@ It changes nothing, takes those of `arguments`, `key` (the call's idempotency ke
 called when no earlier run can act any more.
 """
 
-import inspect
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.preview import Preview
-from haltpoint.tools.signature import is_async, place_of
+from haltpoint.tools.callback import CONTEXT
 
-_TAKES: Final = frozenset({"arguments", "key", "ctx"})
+TAKES: Final = frozenset({"arguments", "key", CONTEXT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +36,3 @@ class Verdict(Enum):
 
 NOT_HAPPENED, UNKNOWN = Verdict
 Reconciled = Happened | Verdict
-
-
-def reconcile_of(function: object, tool: str) -> Preview:
-    """The function beside a tool, as it is called. Raises DeclarationError."""
-    if not callable(function) or inspect.isclass(function):
-        raise DeclarationError(f"reconcile={function!r}: give a function of arguments, key and ctx")
-    takes = frozenset(inspect.signature(function).parameters)
-    if unknown := sorted(takes - _TAKES):
-        raise DeclarationError(f"reconcile takes {', '.join(unknown)}; it may take: {', '.join(sorted(_TAKES))}")
-    return Preview(f"reconcile of {tool}", function, is_async(function), place_of(function), takes)

@@ -95,7 +95,7 @@ async def test_g2_a_preview_may_return_an_error() -> None:
     [
         ("text", "give a function"),
         (dict, "give a function"),
-        (lambda other: "", "preview takes other, and the tool does not; it may take: ctx, keep, page"),
+        (lambda other: "", "preview takes other; it may take: ctx, keep, page"),
         (lambda page, /: "", "no positional-only parameters"),
     ],
 )

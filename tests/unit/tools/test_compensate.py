@@ -33,8 +33,9 @@ def test_e7_the_compensation_is_a_tool_of_the_same_queue_that_only_the_runtime_c
 @pytest.mark.parametrize(
     ("traits", "words"),
     [
-        ({"compensate": "uproot"}, "give a function of arguments, result and ctx"),
+        ({"compensate": "uproot"}, "give a function of arguments, ctx, result"),
         ({"compensate": lambda tree: None}, "compensate takes tree; it may take: arguments, ctx, result"),
+        ({"compensate": lambda result, /: None}, "compensate is called with names"),
         ({"compensate": uproot, "read_only": True}, "there is nothing to undo"),
     ],
 )

@@ -1,0 +1,45 @@
+"""Functions that a trait of a tool names, to be called with what they ask for by name: `preview`, `reconcile` and
+`compensate`.
+
+`@tool(preview=f)` tells what a call would do before a person is asked about it, and changes nothing (CONTRACT G2). It
+takes those of the tool's own parameters that it names, and ctx:
+
+    def describe(page_id: str, ctx: Ctx[Deps]) -> str:
+        return f"Deletes {ctx.deps.title(page_id)!r} and its {ctx.deps.count(page_id)} sections."
+
+    @tool(destructive=True, preview=describe)
+    def delete_page(page_id: str, force: bool, ctx: Ctx[Deps]) -> None: ...
+"""
+
+import inspect
+from collections.abc import Set
+from dataclasses import dataclass
+
+from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.signature import Function, is_async, place_of
+
+CONTEXT = "ctx"
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A function beside a tool: `takes` are the parameters that it names."""
+
+    name: str
+    function: Function
+    is_async: bool
+    place: str
+    takes: frozenset[str]
+
+
+def callback_of(trait: str, function: object, tool: str, known: Set[str]) -> Callback:
+    """The function that a trait of the tool names; it may take what is `known`. Raises DeclarationError."""
+    if not callable(function) or inspect.isclass(function):
+        raise DeclarationError(f"{trait}={function!r}: give a function of {', '.join(sorted(known))}")
+    parameters = inspect.signature(function).parameters
+    takes = frozenset(parameters)
+    if unknown := sorted(takes - known):
+        raise DeclarationError(f"{trait} takes {', '.join(unknown)}; it may take: {', '.join(sorted(known))}")
+    if any(one.kind is one.POSITIONAL_ONLY for one in parameters.values()):
+        raise DeclarationError(f"{trait} is called with names: it can have no positional-only parameters")
+    return Callback(f"the {trait} of {tool}", function, is_async(function), place_of(function), takes)
