@@ -15,6 +15,7 @@ from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
+from haltpoint.runtime.store import store
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.rows import Data
 from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store, SubmitStatus
@@ -217,8 +218,9 @@ async def test_the_feed_tells_the_number_of_each_line_of_the_log(desk: Desk) -> 
     assert [name for name in names if name in FINAL_FACTS] == [FactType.CHAIN_COMPLETED]
 
 
-async def test_the_feed_forgets_by_age(redis: Redis) -> None:
-    async with desk_at(redis, feed_age=0.001) as desk:
+async def test_the_feed_forgets_by_age(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FEED_AGE", 1)
+    async with desk_at(redis) as desk:
         for _ in range(150):
             await desk.submit(literal_task())
             await desk.run()

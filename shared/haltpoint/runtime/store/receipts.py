@@ -22,15 +22,12 @@ from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDraf
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.views import ProgressView
 from haltpoint.runtime.store.loading import decode_action
-from haltpoint.runtime.store.rows import Head, Key, action_of, action_parts, local
+from haltpoint.runtime.store.rows import FEED_AGE, Head, Key, action_of, action_parts, local
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.tasks import AT_THE_END
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
 from haltpoint.runtime.streams.wire import encode
-
-_FEED_AGE: Final = 900_000
-"""Milliseconds that entries stay in a feed."""
 
 Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
 
@@ -184,7 +181,7 @@ class ReceiptStore:
     def show_progress(self, report: ProgressView) -> None:
         """Show those who watch the chain how far a call is; what Redis refuses is not shown."""
         partition = self._topology.partition(report.action_id)
-        oldest = time.time_ns() // 1_000_000 - _FEED_AGE
+        oldest = time.time_ns() // 1_000_000 - FEED_AGE
         feed = self._topology.key(partition, "feed")
         sent = self._calls.call("XADD", feed, "MINID", "~", oldest, "*", "progress", json.encode(report))
         sent.add_done_callback(asyncio.Future.exception)

@@ -62,6 +62,10 @@ FIRST: Final = f"ver{FORM}"
 """The field of a chain's first message that has its version: a chain of another form of rows never begins by it."""
 
 
+FEED_AGE: Final = 900_000
+"""Milliseconds that entries stay in a partition's feed."""
+
+
 class Data(StrEnum):
     """Fields of `data:<id>` that are the chain's own, each JSON."""
 

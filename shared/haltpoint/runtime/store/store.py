@@ -24,6 +24,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.loading import load
+from haltpoint.runtime.store.rows import FEED_AGE
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import PREFIX, Topology
@@ -126,7 +127,6 @@ class Store:
         chain_timeout: float = 7 * 86400.0,
         retention: float = 7 * 86400.0,
         backlog_limit: int = 10_000,
-        feed_age: float = 900.0,
         facts_age: float = 86400.0,
     ) -> None:
         self._calls = calls
@@ -134,7 +134,6 @@ class Store:
         self._chain_timeout = chain_timeout
         self._retention = max(1, round(retention))
         self._backlog_limit = backlog_limit
-        self._feed_age = round(feed_age * 1000)
         self._facts_age = round(facts_age * 1000)
         self.conversations = Conversations(calls, topology, self._retention)
         self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
@@ -182,7 +181,7 @@ class Store:
         `finished` are entries of the events stream that need no chain (a foreign task that was submitted). A chain is
         in a batch once. Entries of a chain are acknowledged when it is ok; at a fault they become dead letters.
         """
-        args: list[Argument] = [self._feed_age, len(finished), *finished]
+        args: list[Argument] = [FEED_AGE, len(finished), *finished]
         versions: list[str] = []
         for chain in chains:
             version = chain.loaded.version
