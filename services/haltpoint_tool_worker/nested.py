@@ -23,8 +23,9 @@ from haltpoint.chain.checks.checked import ledger_entry
 from haltpoint.contracts.results import DeedWords, ErrorType, HookRecord, NestedCall
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool, ToolError
-from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
+from haltpoint_tool_worker.admission.admit import Admission, ToolCall
 from haltpoint_tool_worker.admission.given import Given, handed_on, target_fault
+from haltpoint_tool_worker.admission.judges import Refusal
 from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.admission.said_before import barred
 from haltpoint_tool_worker.hooks.before import as_text

@@ -27,9 +27,10 @@ from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.admission.admit import Admission, Refusal, ToolCall
+from haltpoint_tool_worker.admission.admit import Admission, ToolCall
 from haltpoint_tool_worker.admission.approval import NOT_APPROVED, bound, refusal
 from haltpoint_tool_worker.admission.effects import EffectKeys
+from haltpoint_tool_worker.admission.judges import Refusal
 from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry

@@ -73,7 +73,7 @@ class HookRun(Hearing):
         else:
             self._failed(answer.failed("returned a value that is not a verdict of a pre-hook"))
 
-    def approved(self) -> None:
+    def approve(self) -> None:
         """A person has approved this very call: the questions are answered."""
         self.records = [
             replace_verdict(each, HookVerdict.APPROVED) if each.verdict is HookVerdict.ASK else each

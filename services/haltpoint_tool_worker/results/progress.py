@@ -1,29 +1,24 @@
 """How far running calls are: shown to those who watch the chain, and kept nowhere."""
 
-import asyncio
 import time
-from collections.abc import Callable
+from asyncio import AbstractEventLoop
 from functools import partial
 from typing import Final
 
 from haltpoint.contracts.views import ProgressView
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.results.redaction import clean
+from haltpoint_tool_worker.running.job import Job
 
 _PAUSE: Final = 1.0
-"""Seconds between two reports of one action; what comes earlier is dropped."""
+"""Seconds between two reports of one action and all calls in it; what comes earlier is dropped."""
 _TEXT: Final = 200
 
 
-def progress_of(receipt_store: ReceiptStore, action: str) -> Callable[[float, str], None]:
-    """What an action and all calls in it report by: a fraction and a text, from any thread. Made in the event loop."""
-    loop, last = asyncio.get_running_loop(), 0.0
-
-    def report(fraction: float, text: str) -> None:
-        nonlocal last
-        if (now := time.monotonic()) - last >= _PAUSE and not loop.is_closed():
-            last = now
-            told = ProgressView(action, round(fraction, 4), clean(text, _TEXT))
-            loop.call_soon_threadsafe(partial(receipt_store.show_progress, told))
-
-    return report
+def report(receipt_store: ReceiptStore, loop: AbstractEventLoop, job: Job, fraction: float, text: str) -> None:
+    """Show how far the action of a job is, by a fraction and a text. From any thread; `loop` is the worker's."""
+    job = job.root
+    if (now := time.monotonic()) - job.told_at >= _PAUSE and not loop.is_closed():
+        job.told_at = now
+        told = ProgressView(job.request.action_id, round(fraction, 4), clean(text, _TEXT))
+        loop.call_soon_threadsafe(partial(receipt_store.show_progress, told))

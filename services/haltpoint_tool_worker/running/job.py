@@ -1,5 +1,6 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
+import time
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -27,8 +28,8 @@ class Job(Struct, eq=False):
     tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
     another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
     limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
-    the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `progress` is what all calls under
-    one action report by.
+    the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `told_at` is when its
+    progress was shown last (monotonic clock). `kept_as` is the name under which its result is kept for equal calls.
     """
 
     ref: EntryRef
@@ -57,12 +58,23 @@ class Job(Struct, eq=False):
     placed_at: float = 0.0
     probes: str = ""
     effect: OwnEffect | None = None
-    progress: Callable[[float, str], None] | None = None
+    told_at: float = 0.0
+    kept_as: str = ""
 
     @property
     def nested(self) -> bool:
         """A tool made the call."""
         return self.caller is not None
+
+    @property
+    def root(self) -> "Job":
+        """The job of the action: a nested call is part of its caller's."""
+        return self if self.caller is None else self.caller.root
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until its deadline."""
+        return self.request.deadline / 1000 - time.time()
 
     @property
     def lease(self) -> Lease:

@@ -1,0 +1,231 @@
+"""The judges of a call about which hooks, origins or a person have to be asked, in their order.
+
+Each may refuse the call, or give a reason to ask a person about it, to whom all reasons are put as one question. What
+they judge is the call as it would run: its hooks come first.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from haltpoint.chain.checks.sources import told, without_origin, written_over
+from haltpoint.contracts.base import value
+from haltpoint.contracts.people.approval_rules import ApprovalRule, Verdict
+from haltpoint.contracts.people.approvals import digest_of
+from haltpoint.contracts.reasons import Reason, ReasonKind, SourceKind
+from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.receipts import ReceiptStore
+from haltpoint.tools import Ctx
+from haltpoint_tool_worker.admission.compensating import call_to_undo
+from haltpoint_tool_worker.admission.effects import Effect, EffectKeys
+from haltpoint_tool_worker.admission.given import authors_own, words_of_the_goal
+from haltpoint_tool_worker.admission.preview import Shown, take_preview
+from haltpoint_tool_worker.admission.rules import rule_for
+from haltpoint_tool_worker.admission.said_before import barred, repeated
+from haltpoint_tool_worker.hooks import builtin
+from haltpoint_tool_worker.hooks.asking import ask
+from haltpoint_tool_worker.hooks.before import HookRun
+from haltpoint_tool_worker.hooks.loading import HookChain
+from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
+from haltpoint_tool_worker.results.outcomes import Reading, read_failure
+from haltpoint_tool_worker.running.links import reasons_for_links
+from haltpoint_tool_worker.running.runner import Runner
+
+_CHANGED: Final = "This is no longer what was approved: {}."
+_DESTRUCTIVE: Final = "{} is destructive: it runs only when you approve this very call."
+
+_log = logs.get(__name__)
+
+
+@value
+class Refusal:
+    """A call that does not run: its result, and the hooks that ran, the one that refused it last; of a question, the
+    arguments that it is about, and what the tool's preview says.
+    """
+
+    reading: Reading
+    records: tuple[HookRecord, ...] = ()
+    text: str = ""
+    changed: bool = False
+    shown: Shown = Shown()
+
+
+@dataclass(slots=True)
+class Case(HookRun):
+    """A call before its judges, as its hooks make it; `context` makes a context for a hook or a preview.
+
+    They add the `reasons` to ask a person, the `rule` of the policy file that asks, the `effect` that happens once,
+    what the preview has `shown`, and the digest under which the call is `approved`.
+    """
+
+    hook_chain: HookChain | None = field(kw_only=True)
+    context: Callable[[], Ctx[Any]] = field(kw_only=True)
+    reasons: tuple[Reason, ...] = ()
+    rule: ApprovalRule | None = None
+    effect: Effect | None = None
+    shown: Shown = field(default_factory=Shown)
+    approved: str = ""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person is asked about the call, or was."""
+        return bool(self.asked or self.reasons or self.job.request.approval is not None)
+
+    @property
+    def seconds(self) -> float:
+        """For how long it may run."""
+        return min(self.job.request.timeout, self.job.time_left)
+
+    def refused(self, reading: Reading, *by: str) -> Refusal:
+        """The refusal, also `by` a built-in hook."""
+        return Refusal(reading, (*self.records, *map(builtin.refused_by, by)))
+
+    def blocked(self, words: str, *by: str) -> Refusal:
+        """The refusal in words."""
+        return self.refused(not_called(ErrorType.BLOCKED, f"{self.tool.name} was not called: {words}"), *by)
+
+
+class Judges:
+    """For all calls of a worker."""
+
+    def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys) -> None:
+        self._registry = registry
+        self._receipt_store = receipt_store
+        self._runner = runner
+        self._effects = effects
+        self._judges: tuple[Callable[[Case], Awaitable[Refusal | None]], ...] = (
+            self._hooks,
+            self._origins,
+            self._said_before,
+            self._policy,
+            self._effect,
+            self._person,
+            self._undo,
+        )
+
+    async def judge(self, case: Case) -> Refusal | None:
+        """Why the call is refused, if it is. Raises redis-py's errors."""
+        for judge in self._judges:
+            if (refusal := await judge(case)) is not None:
+                return refusal
+        return None
+
+    async def _hooks(self, case: Case) -> Refusal | None:
+        for hook in case.hook_chain.pre if case.hook_chain is not None else ():
+            case.take(await ask(self._runner, hook, case.job, case.job.time_left, case.call(), case.context()))
+            if case.refusal is not None:
+                return case.refused(case.refusal)
+        return None
+
+    async def _origins(self, case: Case) -> Refusal | None:
+        """Whether every value has an origin in the receipts that the order names (H3).
+
+        The words name the hooks that have changed the arguments: the model may have done as it should.
+        """
+        job, spec, request = case.job, case.tool.spec, case.job.request
+        if request.unasked is not None:
+            return None
+        arguments = from_json(case.text)
+        case.reasons = reasons_for_links(spec, arguments)
+        if not spec.provenance:
+            return None
+        actions = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
+        proposed = ProposedCall(tool=request.tool, arguments=arguments)
+        own, words = authors_own(job), words_of_the_goal(job)
+        found = without_origin(proposed, spec, request.context, actions, words, own)
+        if found is None:
+            return None
+        changed = [record.name for record in case.records if record.verdict is HookVerdict.MODIFY]
+        since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
+        fix = "; declare the parameter of its caller with FromResult too" if job.nested else ""
+        origin = told(found[1])
+        made_up = f"its {found[0]} must come from {origin}, and no result of this chain holds the value{since}{fix}"
+        return case.blocked(made_up, builtin.PROVENANCE)
+
+    async def _said_before(self, case: Case) -> Refusal | None:
+        request, spec = case.job.request, case.tool.spec
+        case.reasons = (*(request.reasons or ()), *case.reasons)
+        if case.changed:
+            if words := barred(request, spec, case.text):
+                return case.blocked(words)
+            case.reasons += repeated(request, spec, case.text)
+        return None
+
+    async def _policy(self, case: Case) -> Refusal | None:
+        """The rule of the policy file that counts for the call as it would run, and that a destructive one asks."""
+        spec = case.tool.spec
+        rule = case.rule = self._rule(case)
+        if rule is not None and rule.does is Verdict.REFUSE:
+            return case.blocked(rule.words, builtin.APPROVALS)
+        if rule is not None and rule.does is Verdict.ASK:
+            case.reasons = (Reason(kind=ReasonKind.RULE, words=rule.words), *case.reasons)
+        if spec.destructive and spec.plan is None:  # of a skill with steps each call is asked about itself
+            words = _DESTRUCTIVE.format(spec.name)
+            case.reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *case.reasons)
+        return None
+
+    async def _effect(self, case: Case) -> Refusal | None:
+        if case.tool.spec.effect_key is None:
+            return None
+        found = await self._effects.look(case.job, case.tool.spec, case.text, asked=case.asks)
+        if isinstance(found, Reading):
+            return case.refused(found)
+        case.effect, case.reasons = found, (*found.reasons, *case.reasons)
+        return None
+
+    async def _person(self, case: Case) -> Refusal | None:
+        """Whether a person has approved this very call, where one has to be asked."""
+        if not case.asks:
+            return None
+        request = case.job.request
+        taken = await take_preview(self._runner, case.job, case.tool, case.text, case.context(), case.seconds)
+        if isinstance(taken, Reading):
+            return case.refused(taken)
+        case.shown = taken if case.effect is None else case.effect.bind(taken)
+        case.approved = digest_of(request.action_id, request.tool, from_json(case.text), case.shown.digest)
+        if request.approval is None or request.approval.digest != case.approved:
+            reasons = case.reasons if request.approval is None else (*case.reasons, _changed(case))
+            question = case.question(reasons, case.shown.text, case.rule)
+            return Refusal(question, tuple(case.records), case.text, case.changed, case.shown)
+        case.approve()
+        return None
+
+    async def _undo(self, case: Case) -> Refusal | None:
+        """What the call of a compensation gets (E7)."""
+        if case.tool.spec.undoes:
+            undone = await call_to_undo(self._receipt_store, case.job, case.tool, case.parsed)
+            if isinstance(undone, Reading):
+                return case.refused(undone)
+            case.parsed = undone
+        return None
+
+    def _rule(self, case: Case) -> ApprovalRule | None:
+        """The rule that counts. One that only reports is logged."""
+        job, request = case.job, case.job.request
+        rules = self._registry.rules.get(request.tool)
+        if rules is None:
+            return None
+        sources = written_over(request.sources or {}, job.arguments, case.text, SourceKind.HOOK)
+        given = request.tenant, from_json(case.text), sources
+        rule, job.would_ask = rule_for(rules, case.tool.spec, *given, authors=job.nested)
+        if job.would_ask:
+            _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=request.tool)
+        return rule
+
+
+def not_called(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Reading:
+    """The result of a call that was refused: nothing has happened."""
+    return read_failure(Failure(fault_of(kind, words, recoverable=recoverable), Cause.NO_EFFECT))
+
+
+def _changed(case: Case) -> Reason:
+    preview = f"the preview of {case.tool.name} says something else now"
+    return Reason(
+        kind=ReasonKind.CHANGED,
+        words=_CHANGED.format("a hook changed the arguments" if case.changed else preview),
+    )
