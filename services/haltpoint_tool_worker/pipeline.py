@@ -21,7 +21,7 @@ from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
 from haltpoint.chain.checks.sources import written_over
-from haltpoint.contracts.reasons import SourceKind
+from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
@@ -154,7 +154,7 @@ class Pipeline:
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         if tool.cache and not cached:
-            await cache.keep(self._receipt_store, job, tool, call.text, reading)
+            await cache.keep(self._receipt_store, job, tool, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
         if call.hook_chain is not None and call.hook_chain.post and not reading.in_doubt:
             # What was cut away has not been reviewed, so it is not kept.
@@ -197,8 +197,7 @@ class Pipeline:
 
         A nested call has its caller's lease.
         """
-        while job.caller is not None:
-            job = job.caller
+        job = job.root
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
             (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
@@ -232,51 +231,37 @@ class Pipeline:
         """The receipt with all that is known of the call. `ran` are the arguments with which it ran, as JSON text, when
         hooks have changed those of the order; `asked` those that a person is asked about; `whole` the bytes kept aside.
         """
-        request = job.request
+        request, failure, outcome, written = job.request, reading.failure, reading.outcome, ran or asked
+        sources: dict[str, Source] = {}
+        if written or request.sources:
+            written = written or job.arguments
+            sources = written_over(request.sources or {}, job.arguments, written, SourceKind.HOOK)
+        approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
         metadata = Metadata(
             tool=request.tool,
             action_id=request.action_id,
             chain_position=request.position,
             attempt=request.attempt,
+            reconciled=request.reconcile,
+            # What a tool that is not repeatable has had others do is done: it does not run again (C14).
+            again=failure is not None and failure.again and (job.repeatable or not job.effects),
+            limit=job.limited,
             started_at=began,
             duration_ms=max(0, time.time_ns() // 1_000_000 - began),
             truncated=reading.truncated,
+            cached=cached,
+            whole=whole,
+            hooks=records,
+            arguments=ran,
+            effects=tuple(job.effects.values()),
+            calls=told_in_short(job.calls) if job.calls else (),
+            approval=approval,
+            would_ask=job.would_ask,
+            stands_in_for=request.stands_in_for,
+            undoable=reading.undoable and outcome.satisfies,
+            deed=reading.deed,
+            sources=sources,
         )
-        if records:
-            metadata = msgspec.structs.replace(
-                metadata, **{"hooks": records} if ran is None else {"hooks": records, "arguments": ran}
-            )
-        if (written := ran or asked) or request.sources:
-            ran = written or job.arguments
-            sources = written_over(request.sources or {}, job.arguments, ran, SourceKind.HOOK)
-            metadata = msgspec.structs.replace(metadata, sources=sources)
-        if reading.deed is not None:
-            metadata = msgspec.structs.replace(metadata, deed=reading.deed)
-        if job.calls:
-            calls, effects = told_in_short(job.calls), tuple(job.effects.values())
-            metadata = msgspec.structs.replace(metadata, calls=calls, effects=effects)
-        # What a tool that is not repeatable has had others do is done: it does not run again (C14).
-        if reading.failure is not None and reading.failure.again and (job.repeatable or not job.effects):
-            metadata = msgspec.structs.replace(metadata, again=True)
-        if whole:
-            metadata = msgspec.structs.replace(metadata, whole=whole)
-        if cached:
-            metadata = msgspec.structs.replace(metadata, cached=True)
-        if request.reconcile:
-            metadata = msgspec.structs.replace(metadata, reconciled=True)
-        if job.limited:
-            metadata = msgspec.structs.replace(metadata, limit=job.limited)
-        tool = self._registry.find(request.tool)
-        if tool is not None and tool.compensate is not None and not tool.spec.undoes and reading.outcome.satisfies:
-            metadata = msgspec.structs.replace(metadata, undoable=True)
-        if request.stands_in_for is not None:
-            metadata = msgspec.structs.replace(metadata, stands_in_for=request.stands_in_for)
-        if job.would_ask:
-            metadata = msgspec.structs.replace(metadata, would_ask=job.would_ask)
-        if request.approval is not None:
-            approval = msgspec.structs.replace(request.approval, preview=None)
-            metadata = msgspec.structs.replace(metadata, approval=approval)
-        outcome = reading.outcome
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:
             outcome = msgspec.structs.replace(outcome, warnings=(*request.notes, *outcome.warnings))

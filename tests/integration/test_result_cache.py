@@ -3,9 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from haltpoint.chain.checks.checked import signature_of
+from haltpoint.chain.model.schemas import Compiled
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.views.history import History
+from haltpoint_tool_worker.results import cache
 from tests.integration.test_tool_worker import Bench, bench, desk, effects
 from tests.support import wait_until
 from tests.support.builders import line_plan
@@ -35,6 +40,19 @@ async def test_an_equal_call_of_the_same_user_has_the_result_and_nothing_runs(be
     assert len(bench.effects()) == 1
     (row,) = (await History(bench.desk.redis, bench.desk.topology).read(1)).tools
     assert (row.name, row.calls) == ("price", 1)
+
+
+async def test_a_miss_works_the_signature_of_its_call_out_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_out: list[str] = []
+
+    def counted(schema: Compiled, arguments: str) -> str:
+        worked_out.append(arguments)
+        return signature_of(schema, arguments)
+
+    monkeypatch.setattr(cache, "signature_of", counted)
+    async with bench.worker():
+        assert not (await called(bench, "price", user="ann", item="book")).metadata.cached
+    assert len(worked_out) == 1
 
 
 async def test_another_user_tenant_context_or_argument_has_a_call_of_its_own(bench: Bench, tmp_path: Path) -> None:

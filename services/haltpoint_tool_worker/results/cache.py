@@ -27,26 +27,25 @@ _log = logs.get(__name__)
 
 
 async def find(receipt_store: ReceiptStore, job: Job, tool: Tool, arguments: str) -> Reading | None:
-    """The result of an equal call before; None when there is none, or Redis does not say."""
+    """The result of an equal call before; None when there is none, or Redis does not say. Of this call it remembers in
+    `job` under which name its result is kept.
+    """
+    request = job.request
+    whose = () if tool.shared else (request.user, request.context, request.private)
+    about = (tool.spec.digest, signature_of(compiled(tool.spec), arguments), request.tenant, *whose)
+    job.kept_as = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
     try:
-        found = await receipt_store.kept_result(_digest(job, tool, arguments))
+        found = await receipt_store.kept_result(job.kept_as)
     except (*UNREACHABLE, RedisError, ValueError):  # also what another release has kept in another form
         return None
     return None if found is None else Reading(*found)
 
 
-async def keep(receipt_store: ReceiptStore, job: Job, tool: Tool, arguments: str, reading: Reading) -> None:
+async def keep(receipt_store: ReceiptStore, job: Job, tool: Tool, reading: Reading) -> None:
     """Keep a success that asks nothing and was not cut. What Redis refuses is not kept."""
     if not reading.outcome.satisfies or reading.truncated or len(reading.data) > _MOST:
         return
     try:
-        await receipt_store.keep_result(_digest(job, tool, arguments), reading.outcome, reading.data, tool.cache)
+        await receipt_store.keep_result(job.kept_as, reading.outcome, reading.data, tool.cache)
     except (*UNREACHABLE, RedisError) as error:
         _log.info("a result could not be kept for later calls", tool=tool.spec.name, reason=str(error))
-
-
-def _digest(job: Job, tool: Tool, arguments: str) -> str:
-    request = job.request
-    whose = () if tool.shared else (request.user, request.context, request.private)
-    about = (tool.spec.digest, signature_of(compiled(tool.spec), arguments), request.tenant, *whose)
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]

@@ -52,7 +52,8 @@ _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 class Reading:
     """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success.
 
-    `whole` are the data before they were cut. `deed`: what the call did, once it is known to have succeeded.
+    `whole` are the data before they were cut. `deed`: what the call did, once it is known to have succeeded;
+    `undoable`: its tool says how to undo that.
     """
 
     outcome: Outcome
@@ -61,6 +62,7 @@ class Reading:
     whole: str = ""
     failure: Failure | None = None
     deed: DeedWords | None = None
+    undoable: bool = False
 
     @property
     def in_doubt(self) -> bool:
@@ -110,7 +112,8 @@ def timed_out(tool: Tool, seconds: float) -> Reading:
 
 def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
     """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
-    return replace(reading, deed=deed_of(tool.spec, arguments, reading.data))
+    undoable = tool.compensate is not None and not tool.spec.undoes
+    return replace(reading, deed=deed_of(tool.spec, arguments, reading.data), undoable=undoable)
 
 
 def read_failure(failure: Failure) -> Reading:
