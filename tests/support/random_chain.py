@@ -86,6 +86,36 @@ INTENTS: Final = (
 )
 
 
+MISSING: Final = ProposedCall(tool="look", arguments={"n": {"$from": "a.data.missing"}}, optional=True)
+WIDE: Final[dict[str, Any]] = {"goal": "send it", "parallel": 5, "siblings": Siblings.COLLECT}
+
+
+def _each(*tools: str) -> Plan:
+    """Steps a, b, c, each of which has to call one of these tools."""
+    return Plan(steps=tuple(Step(id=name, required_tools=(tool,)) for name, tool in zip("abc", tools, strict=True)))
+
+
+def _behind(name: str, *calls: ProposedCall) -> Step:
+    """A literal step behind step a."""
+    required = tuple(sorted({one.tool for one in calls if not one.optional}))
+    return Step(id=name, dependencies=("a",), required_tools=required, actions=calls)
+
+
+LEFT_OUT: Final = plan(
+    tool_step("a", call("find")),
+    _behind("b", MISSING, call("read"), call("look")),
+    _behind("c", MISSING, MISSING, call("read")),
+)
+THEMES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
+    (Task(**WIDE), _each("skill", "find", "find"), Policy(), "asks"),
+    (Task(**WIDE), _each("look", "read", "give"), Policy(strikes=1, actions_per_turn=2), "denied"),
+    (Task(plan=LEFT_OUT, **WIDE), None, Policy(), "fails"),
+)
+"""Tasks with drafted plans in which what is rare alone comes together: a person is asked about a skill while other
+steps ask, too; a step is before a person while another one fails the chain; calls run behind those that were left out.
+"""
+
+
 def random_tools(r: Random) -> tuple[str, ...]:
     """The tools of one chain: with few of them what needs two of a kind happens often."""
     few = tuple(r.sample(list(SPECS), r.choice([2, 3, 4])))
@@ -164,10 +194,14 @@ class Walk:
     def __init__(self, seed: int) -> None:
         self.r = Random(seed)
         self.tools = random_tools(self.r)
-        self.story = Story(random_task(self.r, self.tools), *TOOLS, policy=random_policy(self.r))
+        task, policy = random_task(self.r, self.tools), random_policy(self.r)
+        self.drafted: Plan | None = None
+        self.mood = self.r.choice(["fine", "asks", "rests", "fails"])
+        if seed % 4 == 0:
+            task, self.drafted, policy, self.mood = self.r.choice(THEMES)
+        self.story = Story(task, *TOOLS, policy=policy)
         self.repeat = False
         """Whether the last event had come before."""
-        self.mood = self.r.choice(["fine", "asks", "rests", "fails"])
         self._orders: dict[str, Dispatch | StartChild] = {}
         self._thoughts: dict[str, Think] = {}
 
@@ -244,6 +278,7 @@ class Walk:
         questions = [asks("x", "y"), confirms]
         usual = [OK, OK, OK, OK, replace(OK, next_action=NextAction.COMPLETE), *questions, again, doubt, failed()]
         moods = {"fine": [OK] * 5, "asks": questions * 6, "rests": [again, doubt] * 6, "fails": [failed()] * 5}
+        moods["denied"] = [failed(ErrorType.PERMISSION)] * 20
         return r.choice([*usual, *moods[self.mood]])
 
     def _reply(self, thought: Think) -> None:
@@ -251,16 +286,22 @@ class Walk:
         if r.random() < 0.02:
             story.no_thought(thought.thought_id, thought.kind)
         elif thought.kind is ThoughtKind.PLAN:
-            story.draft(random_steps(r, self.tools, literal=False), intent=r.choice(INTENTS), thought=thought)
+            drafted, intent = random_steps(r, self.tools, literal=False), r.choice(INTENTS)
+            if self.drafted is not None:
+                drafted, intent = self.drafted, INTENTS[-1]
+            story.draft(drafted, intent=intent, thought=thought)
         elif thought.kind is ThoughtKind.INTENT:
             story.hear_intent(thought.thought_id, r.choice(INTENTS))
         elif thought.kind in (ThoughtKind.ANSWER, ThoughtKind.VERIFY):
             story.say(r.choice(["done", "I have sent it.", ""]), thought=thought)
         else:
-            story.take(self._proposal(), thought=thought)
+            story.take(self._proposal(thought), thought=thought)
 
-    def _proposal(self) -> Proposal:
+    def _proposal(self, thought: Think) -> Proposal:
         r, dice = self.r, self.r.random()
+        if self.drafted is not None and dice < 0.8:
+            step = self.chain.graph.index[thought.step_id or ""]
+            return Proposal(calls=(random_call(r, self.drafted.steps[step].required_tools),))
         if dice < 0.4:
             return Proposal(calls=tuple(random_call(r, QUICK) for _ in range(r.randrange(1, 6))))
         if dice < 0.8:
