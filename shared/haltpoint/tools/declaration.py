@@ -40,28 +40,6 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NO_FLAGS: Final = (
-    "name",
-    "description",
-    "queue",
-    "timeout",
-    "strikes",
-    "says",
-    "no_effect",
-    "confirmed",
-    "preview",
-    "retry",
-    "reconcile",
-    "rate_limit",
-    "at_once",
-    "cache",
-    "shared",
-    "effect_key",
-    "effect_ttl",
-    "one_of",
-    "fallback",
-    "compensate",
-)
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
 """Tools made by `register`: the module that called it -> place of the call -> tool."""
@@ -98,6 +76,19 @@ class Traits(TypedDict, total=False):
     one_of: tuple[tuple[str, ...], ...]
     fallback: Named
     compensate: Callable[..., Any]
+
+
+_FLAGS: Final = {name for name, hint in Traits.__annotations__.items() if hint is bool}
+_CONTRADICTIONS: Final = (
+    ("read_only", "destructive", ""),
+    ("read_only", "preview", ": a preview tells what a call would change"),
+    ("read_only", "effect_key", ": a read-only tool has no effect"),
+    ("read_only", "compensate", ": there is nothing to undo"),
+    ("read_only", "repeats", ": repeats is for effects; a read-only tool whose results change says polls=True"),
+    ("internal", "effect_key", ": a call of another tool is no action"),
+    ("repeats", "effect_key", ": the effect happens once"),
+)
+"""Pairs of traits that no tool has, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,25 +194,17 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
 
 
 def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
-    if traits.get("read_only") and traits.get("destructive"):
-        raise DeclarationError("read_only and destructive contradict each other")
-    if traits.get("read_only") and "preview" in traits:
-        raise DeclarationError("read_only and preview contradict each other: a preview tells what a call would change")
-    if (traits.get("read_only") or traits.get("idempotent")) and "reconcile" in traits:
+    flags: dict[str, Any] = {name: given for name, given in traits.items() if name in _FLAGS}
+    if wrong := sorted(name for name, given in flags.items() if not isinstance(given, bool)):
+        raise DeclarationError(f"{', '.join(wrong)}: say True or False")
+    said = {name for name, given in traits.items() if given is not False}
+    for one, other, why in _CONTRADICTIONS:
+        if {one, other} <= said:
+            raise DeclarationError(f"{one} and {other} contradict each other{why}")
+    if "reconcile" in said and not said.isdisjoint(("read_only", "idempotent")):
         raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
-    if traits.get("read_only") and "effect_key" in traits:
-        raise DeclarationError("read_only and effect_key contradict each other: a read-only tool has no effect")
-    if traits.get("internal") and "effect_key" in traits:
-        raise DeclarationError("internal and effect_key contradict each other: a call of another tool is no action")
-    if traits.get("repeats") and "effect_key" in traits:
-        raise DeclarationError("repeats and effect_key contradict each other: the effect happens once")
     if "effect_ttl" in traits and "effect_key" not in traits:
         raise DeclarationError("effect_ttl needs an effect_key")
-    if traits.get("read_only") and "compensate" in traits:
-        raise DeclarationError("read_only and compensate contradict each other: there is nothing to undo")
-    if traits.get("read_only") and traits.get("repeats"):
-        words = "repeats is for effects; a read-only tool whose results change says polls=True"
-        raise DeclarationError(f"read_only and repeats contradict each other: {words}")
     if traits.get("polls") and not traits.get("read_only"):
         words = "a tool with effects that may take effect again says repeats=True"
         raise DeclarationError(f"polls needs read_only=True: {words}")
@@ -230,9 +213,9 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
-    flags = {key: value for key, value in traits.items() if key not in _NO_FLAGS}
-    if wrong := sorted(key for key, value in flags.items() if not isinstance(value, bool)):
-        raise DeclarationError(f"{', '.join(wrong)}: say True or False")
+    if flags.pop("shared", False) and "cache" not in traits:
+        raise DeclarationError("shared says who else may have a kept result: give cache='10m' too")
+    flags.setdefault("outward", "read_only" in said and '"format": "uri"' in json.dumps(inputs.schema))
     try:
         spec = ToolSpec(
             name=name,
@@ -254,16 +237,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             targets=inputs.targets,
             new=inputs.new,
             foreign=output.foreign,
-            outward=traits.get(
-                "outward", traits.get("read_only", False) and '"format": "uri"' in json.dumps(inputs.schema)
-            ),
-            read_only=traits.get("read_only", False),
-            idempotent=traits.get("idempotent", False),
-            destructive=traits.get("destructive", False),
-            may_clarify=traits.get("may_clarify", False),
-            repeats=traits.get("repeats", False),
-            polls=traits.get("polls", False),
-            internal=traits.get("internal", False),
+            **flags,
         )
         return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)
     except msgspec.ValidationError as error:
@@ -273,8 +247,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
 def _cache(traits: Traits) -> float:
     """The seconds for which a result is kept, 0 for none. Raises DeclarationError."""
     if "cache" not in traits:
-        if "shared" in traits:
-            raise DeclarationError("shared says who else may have a kept result: give cache='10m' too")
         return 0.0
     if not traits.get("read_only"):
         raise DeclarationError("cache needs read_only=True: an effect that is not carried out is none")
