@@ -157,13 +157,21 @@ class Judges:
         return None
 
     async def _policy(self, case: Case) -> Refusal | None:
-        """The rule of the policy file that counts for the call as it would run, and that a destructive one asks."""
-        spec = case.tool.spec
-        rule = case.rule = self._rule(case)
-        if rule is not None and rule.does is Verdict.REFUSE:
-            return case.blocked(rule.words, builtin.APPROVALS)
-        if rule is not None and rule.does is Verdict.ASK:
-            case.reasons = (Reason(kind=ReasonKind.RULE, words=rule.words), *case.reasons)
+        """The rule of the policy file that counts for the call as it would run, and that a destructive one asks. A rule
+        that only reports is logged.
+        """
+        job, request, spec = case.job, case.job.request, case.tool.spec
+        if (rules := self._registry.rules.get(spec.name)) is not None:
+            sources = written_over(request.sources or {}, job.arguments, case.text, SourceKind.HOOK)
+            given = request.tenant, from_json(case.text), sources
+            rule, job.would_ask = rule_for(rules, spec, *given, authors=job.nested)
+            if job.would_ask:
+                _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=spec.name)
+            if rule is not None and rule.does is Verdict.REFUSE:
+                return case.blocked(rule.words, builtin.APPROVALS)
+            if rule is not None and rule.does is Verdict.ASK:
+                case.reasons = (Reason(kind=ReasonKind.RULE, words=rule.words), *case.reasons)
+            case.rule = rule
         if spec.destructive and spec.plan is None:  # of a skill with steps each call is asked about itself
             words = _DESTRUCTIVE.format(spec.name)
             case.reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *case.reasons)
@@ -203,19 +211,6 @@ class Judges:
                 return case.refused(undone)
             case.parsed = undone
         return None
-
-    def _rule(self, case: Case) -> ApprovalRule | None:
-        """The rule that counts. One that only reports is logged."""
-        job, request = case.job, case.job.request
-        rules = self._registry.rules.get(request.tool)
-        if rules is None:
-            return None
-        sources = written_over(request.sources or {}, job.arguments, case.text, SourceKind.HOOK)
-        given = request.tenant, from_json(case.text), sources
-        rule, job.would_ask = rule_for(rules, case.tool.spec, *given, authors=job.nested)
-        if job.would_ask:
-            _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=request.tool)
-        return rule
 
 
 def not_called(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Reading:
