@@ -1,6 +1,6 @@
 """What becomes of one tool call: admit, claim, run, classify, review. The page to read first; `handlers` records.
 
-`admission.py` has the checks before it may run, hooks and origins included: a call that is blocked, or about
+`admission/` has the checks before it may run, hooks and origins included: a call that is blocked, or about
 which a person is asked first, was never started and leaves no doubt.
 
 When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
