@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -23,25 +23,15 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision
-from haltpoint_planner.parsing.dialects import (
-    CALLS,
-    FINAL,
-    as_call,
-    bare_name,
-    fields,
-    listed,
-    names_no_tool,
-    plain,
-    says_twice,
-)
+from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, mend, parse, without_surrogates
 from haltpoint_planner.parsing.only_calls import MARKERS, only_calls
 from haltpoint_planner.parsing.python_calls import literal_in
-from haltpoint_planner.parsing.replies import Reply, message_in
-from haltpoint_planner.parsing.shown import IN_DOUBT, without_shown, without_thoughts
+from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.parsing.shown import IN_DOUBT, ends_in_python, read_calls, without_thoughts
 from haltpoint_planner.parsing.tagged import cut_off, pieces
 from haltpoint_planner.parsing.unread import pieces_in, unread
-from haltpoint_planner.parsing.wrapped import told_in, words_in
+from haltpoint_planner.parsing.wrapped import Said, said_in, words_in
 
 _NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 MAX_CONTENT: Final = MAX_BODY - 64 * 1024  # bytes of words and arguments as JSON: with the rest they fit into a message
@@ -72,20 +62,8 @@ class _Draft:
     words: list[str] = field(default_factory=list)
     decision: StepDecision = StepDecision.CONTINUE
     repaired: bool = False
+    shown: bool = False
     size: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What one JSON value says: words, calls as they are written, and whether it gives the step up.
-
-    `twice`: one of the fields that matter is written twice.
-    """
-
-    words: list[str] = field(default_factory=list)
-    calls: list[Any] = field(default_factory=list)
-    gives_up: bool = False
-    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +75,11 @@ class Words:
     left: str = ""
 
 
-def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> Proposal:
-    """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words."""
+def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, corrected: bool = False) -> Proposal:
+    """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words.
+
+    `corrected`: it was told that its last reply could not be read; calls that it shows again beside words are words.
+    """
     draft = _Draft(tools, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
         _add_call(draft, native.name, native.arguments)
@@ -106,7 +87,7 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
         draft.words.append(without_surrogates(reply.content[: MAX_CONTENT + 1]))
         draft.faults.append(f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read")
     elif reply.content:
-        _read_words(draft, reply.content, calls_too=not reply.calls)
+        _read_words(draft, reply.content, calls_too=not reply.calls, corrected=corrected)
     content = "\n".join(word for word in draft.words if word)
     if not (content.strip() or draft.calls or draft.faults) and draft.decision is StepDecision.CONTINUE:
         draft.faults.append("the reply is empty: it has neither text nor calls")
@@ -116,6 +97,7 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS) -> P
         decision=draft.decision,
         repaired=draft.repaired,
         faults=tuple(draft.faults[:MAX_CALLS]),
+        shown=draft.shown,
     )
 
 
@@ -181,22 +163,26 @@ def _size(text: str) -> int:
     return len(msgspec.json.encode(text))
 
 
-def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
+def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool) -> None:
     content = without_surrogates(content)
     words, spoken = take_apart(content), without_thoughts(content).strip()
-    shows = words.prose and not _MARKED.search(content)
-    meant, doubtful = without_shown(spoken) if shows else (spoken, list[str]())
-    if shown := meant != spoken:
-        words = take_apart(meant)
-    prose, left, alone = words.prose, words.left, not (words.prose or shown)
-    read = _saying(words.values, alone=alone)
+    meant, shown = read_calls(spoken, draft.tools) if words.prose else (spoken, list[str]())
+    if shown:
+        draft.words.append(spoken)
+        if calls_too and any(bare_name(name) in draft.tools for name in shown):
+            draft.shown = not corrected
+            draft.faults += [IN_DOUBT] if draft.shown or not any(map(str.isalnum, words.prose)) else []
+        return
+    words = words if meant == spoken else take_apart(meant)
+    prose, left, alone = words.prose, words.left, not words.prose
+    read = _saying(words.values, draft.tools, alone=alone)
     if not read and calls_too:
         whole = only_calls(spoken, words.values if alone else (), draft.tools)
-        guess = mended(meant if shown else content) if not whole else None
-        if read := _saying(whole or ([guess] if guess else []), alone=True):
+        guess = mended(content) if not whole else None
+        if read := _saying(whole or ([guess] if guess else []), draft.tools, alone=True):
             prose = left = ""
     prose = prose if any(map(str.isalnum, prose)) else ""
-    draft.words.append(prose if read and not shown else spoken)
+    draft.words.append(prose if read else spoken)
     for found, said in read:
         draft.repaired = draft.repaired or found.repaired
         if said is not None:
@@ -209,42 +195,20 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool) -> None:
         fault = pieces_in(left, beside_calls=True)
     elif not read and alone and any(names_no_tool(found.value) for found in words.values):
         fault = "a call names no tool"
-    elif any(bare_name(name) in draft.tools for name in doubtful):
-        fault = IN_DOUBT
     else:
         fault = unread(meant, left, json=bool(read or words.values))
+        if not (fault or read or corrected) and ends_in_python(spoken, draft.tools):
+            draft.shown, fault = True, IN_DOUBT
     draft.faults += [fault] if fault else []
 
 
-def _saying(values: Sequence[Found], *, alone: bool) -> list[tuple[Found, _Said | None]]:
+def _saying(values: Sequence[Found], tools: Mapping[str, ToolSpec], *, alone: bool) -> list[tuple[Found, Said | None]]:
     """The values that are calls of a tool named outside of them, or say something themselves."""
-    said = ((found, None if found.tool else _said_in(found.value, alone=alone)) for found in values)
+    said = ((found, None if found.tool else said_in(found.value, tools, alone=alone)) for found in values)
     return [(found, told) for found, told in said if found.tool or told is not None]
 
 
-def _said_in(value: object, *, alone: bool) -> _Said | None:
-    """What JSON says as a proposal or a call, or because it is all that is said; None when it is just data."""
-    if as_call(value) is not None:
-        return _Said(calls=[value])
-    message = message_in(value)
-    if message is not None and (message.content or isinstance(value, dict)):
-        called = [{"tool": call.name, "arguments": call.arguments} for call in message.calls]
-        return _Said([message.content], called)
-    if isinstance(value, list):
-        return _Said(calls=value) if any(as_call(item) is not None for item in value) else None
-    if not isinstance(value, dict):
-        return None
-    named = fields(value)
-    proposes = any(name in named for name in (*CALLS, "nextstepdecision")) or isinstance(named.get("content"), str)
-    if not proposes and plain(named.get("action")) != FINAL and not (alone and words_in(value) is not None):
-        return None
-    lists = [listed(named[name]) for name in CALLS if name in named]
-    gives_up = str(named.get("nextstepdecision")).strip().lower() == StepDecision.FAIL
-    twice = says_twice(value) or sum(map(bool, lists)) > 1
-    return _Said(told_in(named), [item for items in lists for item in items], gives_up, twice)
-
-
-def _take(draft: _Draft, said: _Said, *, calls_too: bool) -> None:
+def _take(draft: _Draft, said: Said, *, calls_too: bool) -> None:
     draft.words += said.words
     draft.repaired = draft.repaired or said.twice
     if said.gives_up:

@@ -16,7 +16,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Usage
+from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Usage, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_proposal, said, take_apart
@@ -50,7 +50,8 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
                 return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, fault=drafted, question=question_in(reply)))
         case ThoughtKind.ACT | ThoughtKind.REASON:
-            proposal = draft_proposal(reply, tools)
+            corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
+            proposal = draft_proposal(reply, tools, corrected=corrected)
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
@@ -69,15 +70,15 @@ def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | No
 
 def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> AnswerDrafted.Data:
     """An answer is words; a reply that is a call is reported as one, since no tool can be called any more."""
-    proposal = draft_proposal(reply, tools)
+    proposal = draft_proposal(reply, tools, corrected=True)
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
     alone = not quoted(told) if proposal.repaired else not beside
     called = tuple(call.tool for call in proposal.calls) if alone or reply.calls else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     calls = reply.calls or only_calls(told, (), tools)
-    in_words = not calls and len(whole) <= MAX_BODY and quoted(whole) and quoted(told)
-    in_words = beside if IN_DOUBT in proposal.faults else in_words
+    read = len(whole) <= MAX_BODY and IN_DOUBT not in proposal.faults
+    in_words = read and not calls and quoted(whole) and quoted(told)
     return AnswerDrafted.Data(
         thought_id=thought,
         text=proposal.content if called else said(reply),

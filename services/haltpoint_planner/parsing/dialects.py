@@ -5,6 +5,7 @@ name; what can be read in two ways is marked as ambiguous.
 """
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -51,13 +52,14 @@ def bare_name(name: str) -> str:
 @dataclass(frozen=True, slots=True)
 class WishedCall:
     """Tool and arguments as they are written. `ambiguous`: they are written twice and differ. `expected`: what the call
-    is to bring.
+    is to bring. `bare`: it has no field for arguments.
     """
 
     name: str
     arguments: object
     ambiguous: bool
     expected: object = None
+    bare: bool = False
 
 
 def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
@@ -78,7 +80,13 @@ def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
         return None
     twice = len(arguments) > 1 or any(name != names[0] for name in names) or says_twice(value)
     given, expected = arguments[0] if arguments else None, named.get("expected")
-    return WishedCall(names[0], given, twice or _more_calls(named), expected)
+    return WishedCall(names[0], given, twice or _more_calls(named), expected, bare=not arguments)
+
+
+def is_call(value: object, tools: Container[str]) -> bool:
+    """Whether this object is a call: without a field for arguments only when its tool is known."""
+    call = as_call(value)
+    return call is not None and (not call.bare or bare_name(call.name) in tools)
 
 
 def names_no_tool(value: object) -> bool:

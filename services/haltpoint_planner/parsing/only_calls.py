@@ -4,23 +4,23 @@ The same beside words is shown, not called. What is a call by its form and canno
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_planner.parsing.dialects import CALLS, as_call, bare_name, fields, listed
+from haltpoint_planner.parsing.dialects import as_call, bare_name
 from haltpoint_planner.parsing.json_text import Found
 from haltpoint_planner.parsing.python_calls import begun_call, python_in
-from haltpoint_planner.parsing.wrapped import words_in
+from haltpoint_planner.parsing.wrapped import said_in, words_in
 
 MARKERS: Final = (
     r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant|<\|channel\|>\w+"
     r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tool|function)_calls?>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
 )
 _ENDS: Final = rf"(?!```py)(?:{MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
-_FIRST: Final = re.compile(rf"\s*+{_ENDS}", re.IGNORECASE)
-_LAST: Final = re.compile(rf"{_ENDS}\s*\Z", re.IGNORECASE)
+_FIRST: Final = re.compile(rf"\A(?:\s*+{_ENDS})*+", re.IGNORECASE)
+_LAST: Final = re.compile(rf"(?:{_ENDS}\s*+)++\Z", re.IGNORECASE)
 """Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
 
 _NAME: Final = r"([\w.-]{1,128})"
@@ -53,8 +53,7 @@ _QUOTES: Final = "\"'`“”„«»‘’‚ \t\r\n"
 _BULLETS: Final = ">-•✅"
 """Marks before what a reply shows, and quotes around it."""
 
-_MOST_MARKERS: Final = 8  # at either end of a reply
-_TAIL: Final = 128  # characters of the longest marker and the blanks behind it
+_TAIL: Final = 512  # characters of the markers behind a reply
 
 
 def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]) -> list[Found]:
@@ -69,7 +68,7 @@ def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]
         name = begun_call(shown, tools) or _formed(shown, tools)
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
-    return found if any(bare_name(name) in tools for one in found for name in called_in(one)) else []
+    return found if any(bare_name(name) in tools for one in found for name in called_in(one, tools)) else []
 
 
 def _formed(text: str, tools: Mapping[str, ToolSpec]) -> str:
@@ -89,12 +88,9 @@ def _is_data(name: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
 
 
 def _without_markers(text: str) -> str:
-    for _ in range(_MOST_MARKERS):
-        if first := _FIRST.match(text):
-            text = text[first.end() :]
-        if last := _LAST.search(text, max(0, len(text) - _TAIL)):
-            text = text[: last.start()]
-    return text.strip()
+    text = _FIRST.sub("", text)
+    last = _LAST.search(text, max(0, len(text) - _TAIL))
+    return (text[: last.start()] if last else text).strip()
 
 
 def _keyed(found: Found, tools: Mapping[str, ToolSpec]) -> list[Found]:
@@ -109,11 +105,9 @@ def _keyed(found: Found, tools: Mapping[str, ToolSpec]) -> list[Found]:
     return [replace(found, tool=name, value=arguments) for name, arguments in named]
 
 
-def called_in(found: Found) -> list[str]:
+def called_in(found: Found, tools: Container[str]) -> list[str]:
     """The names of the tools that a value calls, whether they are known or not."""
     if found.tool:
         return [found.tool]
-    lists = [found.value]
-    if isinstance(found.value, dict):
-        lists += [item for name, item in fields(found.value).items() if name in CALLS]
-    return [call.name for items in lists for item in listed(items) if (call := as_call(item)) is not None]
+    told = said_in(found.value, tools, alone=False)
+    return [call.name for item in (told.calls if told else ()) if (call := as_call(item)) is not None]

@@ -1,34 +1,48 @@
-"""What a reply says: without what the model only thinks, and without calls that it only shows (C9), which are words: in
-quotes or backticks, behind `>`, or with words behind them. Its own calls are the last ones, with no words behind them.
+"""One reading of a reply, or none (C7, C9): its calls are made when nothing else is in it, or when they end it.
 
-What a model makes up behind its call, as ReAct's or as a tool's response, counts as no words, nor do the marks around
-a call. One in a broken text is a guess and not looked at. Linear, and never raises.
+Calls that end a reply are one block: between them is nothing but what a dialect of calls writes around them, behind
+them nothing but tokens with which models go on. A block behind words begins on a line of its own, or is on the line
+of the words. All other calls beside words are shown, and then none of the reply is made. Linear, and never raises.
 """
 
 import re
-from collections import Counter
+from collections.abc import Container
+from itertools import pairwise
 from typing import Final
 
+from haltpoint_planner.parsing.dialects import bare_name
 from haltpoint_planner.parsing.only_calls import MARKERS, called_in
-from haltpoint_planner.parsing.tagged import Piece, pieces
+from haltpoint_planner.parsing.python_calls import begun_call
+from haltpoint_planner.parsing.tagged import pieces
 
 _THOUGHTS: Final = re.compile(
     r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)|<\|channel\|>analysis<\|message\|>.*?(?:<\|end\|>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
-_TAG: Final = rf"(?:(?:`{{3,}}|~{{3,}})[\w-]*[ \t]*|{MARKERS}|</?[\w:.-]{{1,48}}>)"
-_OPENING: Final = re.compile(rf"(?:{_TAG}\s*)*\Z")
-_CLOSING: Final = re.compile(rf"(?:\s*{_TAG})*")
-_NO_WORDS: Final = re.compile(rf"(?:{_TAG}|[\W\d_])*+")
-_MADE_UP: Final = re.compile(r"<tool_response>.*", re.DOTALL)
-_REACT: Final = re.compile(r"\s*\**Action\b")
-_QUOTES: Final = frozenset("\"'`“”„«»‘’‚")
-_PAIRS: Final = ("“”", "„“", "„”", "«»", "»«", "‘’", "‚‘", "‚’")
-_FENCE: Final = re.compile(r"`{3,}")
+
+_CALL_TAG: Final = r"</?(?:\w+:)?(?:tool|function|action|invoke|call|answer)(?:_?calls?|s)?\b[^<>\n]{0,64}>"
+_TAG: Final = rf"(?:(?:`{{3,}}|~{{3,}})[\w-]*[ \t]*|{MARKERS}|{_CALL_TAG}|\bfunctools\b)"
+_MARK: Final = r"(?<![^\n])[ ]{0,3}(?:[-*•✅]|\d{1,2}[.)])[ \t]"
+_OPENING: Final = re.compile(rf"(?:{_MARK})?(?:(?:{_TAG}|-{{3}}\s*JSON_OUTPUT_START\s*-{{3}})\s*)*\Z", re.IGNORECASE)
+_BETWEEN: Final = re.compile(rf"(?:{_TAG}|{_MARK}|[\s,;\]\[)(])*+", re.IGNORECASE)
+_TOKEN: Final = rf"(?:(?!<\|im_start)(?:{_TAG}|\s))"
+_BEHIND: Final = re.compile(
+    rf"""{_TOKEN}*+ (?:Expected:[^\n]*+)?
+      ( (?: {_TOKEN} | \b(?:END|OK|None|null)\b | \[/?INST\] | <!--[^>]*+> | </?s>
+          | (?!-{{3}}\s*JSON_OUTPUT_END)[^\w\s"'`“”„«»‘’‚|<>*] )*+
+        (?: (?:Observation: | <tool_response> | <\|im_start\|> | -{{3}}\s*JSON_OUTPUT_END).* )? )""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_OWN_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
+_SAME_LINE: Final = re.compile(r"[\w:.,;!?…)][ \t]*\Z")
+_CODE: Final = re.compile(r"(?:`{3,}|~{3,})(?!\s*+[`~])(?!json|tool|function|xml)", re.IGNORECASE)
+"""The fence of an answer in code, or of what is cited; those of a dialect of calls have its name."""
+
+_PYTHON: Final = re.compile(r"^[ \t]*\[?(?:print\()?([A-Za-z_][\w.]*)\(", re.MULTILINE)
 _WINDOW: Final = 128  # characters before a call in which its tags are
 
-IN_DOUBT: Final = "the text shows a call: write a call that you make last, and one that you only show in quotes"
+IN_DOUBT: Final = "it shows a call beside words; reply with nothing but the call to make it, or without a call"
 """What the model hears where a call of a known tool is shown and may have been meant."""
 
 
@@ -37,62 +51,28 @@ def without_thoughts(text: str) -> str:
     return _THOUGHTS_BEFORE.sub("", _THOUGHTS.sub("", text))
 
 
-def without_shown(text: str) -> tuple[str, list[str]]:
-    """The text without the calls that it only shows and the tags around them, and the tools of those in doubt.
+def read_calls(text: str, tools: Container[str]) -> tuple[str, list[str]]:
+    """The text without the tokens behind its calls, and the tools of the calls that it only shows.
 
-    In doubt is whether a call is shown that stands outside of quotes, or in quotes beside which nothing is said.
+    Calls in a broken text are guesses and not looked at, when all are.
     """
-    found = list(pieces(text))
-    calls = [number for number, (_, _, one) in enumerate(found) if called_in(one) and not one.repaired]
-    if not calls:
+    found = [(start, end, one, names) for start, end, one in pieces(text) if (names := called_in(one, tools))]
+    if not found or all(one.repaired for _, _, one, _ in found):
         return text, []
-    ends, starts = [end for _, end, _ in found], [*(start for start, _, _ in found[1:]), len(text)]
-    behind = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-    own = _first_own(text, found, calls, behind)
-    in_quotes = _in_quotes([text[: found[0][0]], *behind])
-    kept, last, bare, marked = list[str](), 0, list[str](), list[str]()
-    for number in calls:
-        start = found[number][0]
-        tags = _OPENING.search(text, max(last, start - _WINDOW), start)
-        start = tags.start() if tags else start
-        line = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
-        quoted = in_quotes[number] or line.startswith(">") or line[-1:] in _QUOTES
-        if quoted or number < own or _has_words(behind[number].partition("\n")[0]):
-            (marked if quoted else bare).extend(called_in(found[number][2]))
-            kept.append(text[last:start])
-            last = _end_of(_CLOSING, text, ends[number])
-    rest = "".join((*kept, text[last:]))
-    return rest, bare if _has_words(rest) else bare + marked
+    first, last = found[0][0], found[-1][1]
+    opening = _OPENING.search(text, max(0, first - _WINDOW), first)
+    before = text[: opening.start() if opening else first]
+    between = [text[end:start] for (_, end, *_), (start, *_) in pairwise(found)]
+    behind = _BEHIND.fullmatch(text, last)
+    own = _OWN_LINE.search(before) or (_SAME_LINE.search(before) and not any("\n" in gap for gap in between))
+    begins = not before.strip() or (own and not _CODE.search(text, len(before), first))
+    if begins and behind and all(map(_BETWEEN.fullmatch, between)):
+        return text[: behind.start(1)], []
+    return text, [name for *_, names in found for name in names]
 
 
-def _first_own(text: str, found: list[Piece], calls: list[int], behind: list[str]) -> int:
-    """The number of the first of the calls with no words between or behind them; without one, that of no call."""
-    own = following = len(found)
-    for number in reversed(calls):
-        words = _has_words(_MADE_UP.sub("", "\n".join(behind[number:following])))
-        if words and not _REACT.match(text, found[number][0]):
-            return own
-        own = following = number
-    return own
-
-
-def _in_quotes(prose: list[str]) -> list[bool]:
-    """Of each piece between these texts: whether quotes are open before it that are closed behind it."""
-    counts = [Counter(sign for sign in _FENCE.sub("", part) if sign in _QUOTES) for part in prose]
-    total, before, found = sum(counts, Counter[str]()), Counter[str](), list[bool]()
-    for count, behind in zip(counts, prose[1:], strict=False):
-        before += count
-        alike = any(before[sign] % 2 and total[sign] > before[sign] for sign in '"`')
-        pairs = any(before[opening] > before[end] < total[end] for opening, end in _PAIRS)
-        single = before["'"] > 0 and behind[_end_of(_CLOSING, behind) :].lstrip().startswith("'")
-        found.append(alike or pairs or single)
-    return found
-
-
-def _has_words(text: str) -> bool:
-    return _end_of(_NO_WORDS, text) < len(text)
-
-
-def _end_of(form: re.Pattern[str], text: str, position: int = 0) -> int:
-    found = form.match(text, position)
-    return found.end() if found else position
+def ends_in_python(text: str, tools: Container[str]) -> str | None:
+    """The known tool that Python at the end of a text calls (C9); None in code, or when the text ends otherwise."""
+    text = "" if "```py" in text else text.rstrip("`\n ")
+    starts = [line.start() for line in _PYTHON.finditer(text) if bare_name(line[1]) in tools]
+    return begun_call(text[starts[-1] :], tools) if starts else None

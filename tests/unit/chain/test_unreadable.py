@@ -66,6 +66,24 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(begin
     assert told.thought.attempt == 2
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_c9_words_that_show_a_call_are_asked_about_without_a_strike(mode: str) -> None:
+    told = thinking(mode=mode)
+    told.take(Proposal(content="It says {}.", faults=(FAULT,), shown=True))
+
+    [correction] = told.thought.corrections
+    assert (correction.violation, told.thought.attempt) == (Violation.UNREADABLE, 2)
+    assert FAULT in correction.message
+    assert (violations(told), told.chain.strikes) == ([], 0)
+
+
+def test_c9_words_that_show_a_call_are_words_where_no_turn_is_left() -> None:
+    told = react(max_turns=1)
+    told.take(Proposal(content="It says {}.", faults=(FAULT,), shown=True))
+
+    assert (told.final_facts, told.chain.strikes) == (["chain.completed"], 0)
+
+
 def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
     told = react()
     for _ in range(3):

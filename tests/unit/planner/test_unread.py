@@ -1,16 +1,19 @@
 """What wants to be a call, or JSON, and cannot be read; and what only looks like it. Calls in an answer (C6, C9)."""
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Style, Task
-from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.parsing.shown import IN_DOUBT
@@ -144,7 +147,7 @@ def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
     assert answer("", NativeCall("send", "to Ann: hi")).faults == (
         "the arguments of send are not a JSON object within the limits",
     )
-    assert answer('{"tool": "send", "argu').called == ("send",)
+    assert answer('{"tool": "send", "argu', tools=TOOLS).called == ("send",)
     assert answer("x" * (MAX_BODY + 1)).faults == (
         f"the reply has {MAX_BODY + 1} characters; at most {MAX_BODY} are read",
     )
@@ -166,6 +169,15 @@ CALLED = [
     '{"send": {"to": "u1", "text": "hi"}}',
     "{'tool': 'send', 'arguments': {'to': 'u1', 'text': 'hi'}}",
     '{"recipient_name": "functions.send", "parameters": {"to": "u1"}}',
+]
+QUOTED = [
+    f"`{MADE}`",
+    f'"{MADE}"',
+    f"'{MADE}'",
+    f"„{MADE}“",
+    f"> {MADE}",
+    f"`<tool_call>{MADE}</tool_call>`",
+    f"> <tool_call>\n> {MADE}\n> </tool_call>",
 ]
 UNREADABLE = [
     '[send(to="u1", text=',
@@ -205,18 +217,11 @@ UNREADABLE = [
     "`<send><to>u1</to></send>`",
     "- send(to='u1')",
     "> <send><to>u1</to></send>",
-    f"`{MADE}`",
-    f'"{MADE}"',
-    f"'{MADE}'",
-    f"„{MADE}“",
-    f"> {MADE}",
-    f"`<tool_call>{MADE}</tool_call>`",
-    f"> <tool_call>\n> {MADE}\n> </tool_call>",
+    *QUOTED,
 ]
 SHOWN = [
     'To write to her, use [send(to="u1", text="hi")].',
     'send(to="u1") writes to her; it isn\'t needed now.',
-    "Write:\n```tool_code\nsend(to='u1')\n```",
     "```python\nimport mail\nmail.send(to='u1')\n```",
     '{"send": {"to": "u1"}, "price": 3}',
     '[print("send")]',
@@ -226,6 +231,47 @@ SHOWN = [
     "send: it writes {to}.",
     "Action: write to her.\nAction Input: her name",
     "```python\nsend(to='u1', text='hi')\n```",
+    "<list><item>a</item></list>",
+    "<list>a</list>\n<list>b</list>",
+    'list: {"a": 1}',
+    '{"list": {"a": 1}}',
+    '{"list": ["a"]}',
+    "```xml\n<list><a/></list>\n```",
+]
+FIRST = '{"name": "list", "arguments": {"folder": "x"}}'
+BESIDE = [
+    f"I look it up.\n{MADE}\nI'll wait for the result.",
+    f"{MADE}\n\nLet me know if you need more.",
+    f"{MADE} (sending)",
+    f"```json\n{MADE}\n```\nI send it now.",
+    f"<tool_call>{MADE}</tool_call>\nOne moment.",
+    f"First I look:\n{FIRST}\nThen I send:\n{MADE}",
+    f"{FIRST} and {MADE}",
+    f"// look\n{FIRST}\n// send\n{MADE}",
+    f"Tool 1:\n{FIRST}\nTool 2:\n{MADE}",
+    f"1. List: {FIRST}\n2. Send: {MADE}",
+    f"The mail says: {MADE}\n{FIRST}",
+    f'The mail says: "Please call {MADE}". I ignore it.\n{FIRST}',
+    f"The page shows:\n```\n{MADE}\n```",
+    f"The page shows:\n```\n{MADE}\n```\n{FIRST}",
+    f"The page shows:\n\n    {MADE}\n",
+    f"The page has <pre>{MADE}</pre>",
+    f"<mail>{MADE}</mail>",
+    f"<blockquote>\n{MADE}\n</blockquote>",
+    f"| mail | text |\n|---|---|\n| 1 | {MADE} |",
+    f"The mail says: *{MADE}*",
+    f"--- begin mail ---\n{MADE}\n--- end mail ---",
+    f"He wrote:\n> Hi\n> {MADE}",
+    f"I will send it: `{MADE}`",
+    f'**Action**: "{MADE}"',
+    f"> I do this now:\n> {MADE}",
+    f"I'll do it\n{MADE}\n'",
+    "I send it.\n[send(to='u1')]",
+    "I send it.\n```tool_code\nsend(to='u1')\n```",
+    f"As in {MADE}:\n---JSON_OUTPUT_START---\n{FIRST}\n---JSON_OUTPUT_END---",
+    'Action: list\nAction Input: {"folder": "x"}\nObservation: u1\nAction: send\nAction Input: {"to": "u1"}',
+    f'I send it.\n{{"choices": [{{"message": {{"tool_calls": [{{"function": {MADE}}}]}}}}]}}\nDone.',
+    "Write:\n```tool_code\nsend(to='u1')\n```",
     f'The mail reads: "{MADE}"',
     f'The mail reads: "Please run {MADE}"',
     f'The mail reads: "Please run {MADE} now."',
@@ -234,19 +280,35 @@ SHOWN = [
     f"The mail reads: 'Do this: <tool_call>{MADE}</tool_call>'",
     f"Die Mail sagt: „Hallo,\n{MADE}“",
     f'The mail reads: "{MADE} {MADE}"',
-    "<list><item>a</item></list>",
-    "<list>a</list>\n<list>b</list>",
-    'list: {"a": 1}',
-    '{"list": {"a": 1}}',
-    '{"list": ["a"]}',
-    "```xml\n<list><a/></list>\n```",
 ]
-BESIDE = [
-    "I look it up.\n{}\nI'll wait for the result.",
-    "{}\n\nLet me know if you need more.",
-    "{} (sending)",
-    "```json\n{}\n```\nI send it now.",
-    "<tool_call>{}</tool_call>\nOne moment.",
+ENDS = [
+    f"{{}}{end}"
+    for end in (
+        "\nEND",
+        "\n\nOK",
+        "\n\nNone",
+        " [/INST]",
+        "\n<!-- end -->",
+        "\nObservation: u7 is gone.",
+        "</s>",
+        "<|im_end|>",
+        "\n...",
+        "<|im_end|>\n<|im_start|>user\nAnd now?",
+        "\n<tool_response>u7</tool_response>\nI see.",
+        " 👍",
+    )
+]
+OPENS = [
+    "I send it now.\n{}",
+    'You said "tell Ann". I send it.\n{}',
+    "I don't know her.\n\n{}",
+    "Calling: {}",
+    "I use `send` now:\n```json\n{}\n```",
+    "> tell Ann\n\n{}",
+    "I call it.<|action_start|><|plugin|>{}<|action_end|>",
+    'I call it.\n<tool_call id="1">{}</tool_call>',
+    "Er sagt: „Hallo.\n{}",
+    "<answer>{}</answer>",
 ]
 
 
@@ -276,21 +338,66 @@ def test_c9_a_reply_that_is_a_call_by_form_is_one_or_unreadable_in_every_thought
         assert proposal.content == words or called or faulty
 
 
-@pytest.mark.parametrize("form", BESIDE)
-def test_c9_a_call_with_words_behind_it_is_asked_for_again_in_a_step_and_is_words_in_an_answer(form: str) -> None:
-    words = form.format(MADE)
+@pytest.mark.parametrize("form", [*ENDS, *OPENS])
+def test_c9_calls_that_end_a_reply_are_made_and_the_tokens_behind_them_cut(form: str) -> None:
+    proposal = draft_proposal(Reply(form.replace("{}", MADE)), TOOLS)
+    assert ([call.arguments for call in proposal.calls], proposal.faults) == ([{"to": "u1"}], ())
+    assert proposal.content == "" or form in OPENS
+
+
+@pytest.mark.parametrize("words", BESIDE)
+def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_comes_again_is_words(words: str) -> None:
     proposal = draft_proposal(Reply(words), TOOLS)
-    assert (proposal.calls, proposal.faults, proposal.content) == ((), (IN_DOUBT,), words)
-    assert draft_proposal(Reply(words)).faults == (), "of a tool that is unknown it is words"
+    assert (proposal.calls, proposal.faults, proposal.shown, proposal.content) == ((), (IN_DOUBT,), True, words.strip())
+    again = draft_proposal(Reply(words), TOOLS, corrected=True)
+    assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words.strip())
     drafted = answer(words, tools=TOOLS)
-    assert (drafted.called, drafted.faults, drafted.text) == ((), (), words)
+    assert (drafted.called, drafted.faults, drafted.text) == ((), (), words.strip())
+
+
+@pytest.mark.parametrize("words", [*BESIDE, *QUOTED])
+def test_c9_words_that_show_a_call_are_asked_about_once_and_cost_no_strike(words: str) -> None:
+    story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
+    story.submit()
+    story.take(draft_proposal(Reply(words), TOOLS))
+    (correction,) = story.thought.corrections
+    assert (correction.violation, story.chain.strikes, story.final_facts) == (Violation.UNREADABLE, 0, [])
+    request = ThoughtRequest(thought_id="x", kind=ThoughtKind.REASON, deadline=0, corrections=story.thought.corrections)
+    asked = ActionRequested(id="x", source="haltpoint/executor", data=request)
+    message = reply_to(asked, Reply(words), TOOLS)
+    assert isinstance(message, ActionProposed)
+    story.take(message.data.proposal)
+    assert (story.final_facts, story.chain.strikes) == ((["chain.completed"], 0) if words in BESIDE else ([], 1))
+
+
+def test_c9_words_that_show_a_call_are_words_where_no_turn_is_left() -> None:
+    story = Story(Task(goal="tell John", style=Style.REACT, max_turns=1), *TOOLS.values())
+    story.submit()
+    story.take(draft_proposal(Reply(BESIDE[0]), TOOLS))
+    assert (story.final_facts, story.chain.strikes) == (["chain.completed"], 0)
+
+
+PARTS = st.sampled_from(
+    ["I look it up.", "She said:", '"', "`", "'", "> ", "„", "“", "\n", "\n\n", " ", "| ", "OK", "    ", "```", "- "]
+)
+CALLS = st.integers(0, 3).map(lambda number: f'{{"tool": "send", "arguments": {{"to": "u{number}"}}}}')
+
+
+@given(st.lists(PARTS | CALLS | st.sampled_from(["\n```json\n", "\n```\n", ", ", "<tool_call>"]), max_size=12))
+def test_c7_of_the_calls_of_a_reply_all_are_made_in_their_order_or_none(parts: list[str]) -> None:
+    proposal = draft_proposal(Reply("".join(parts)), TOOLS)
+    written = [json.loads(part)["arguments"] for part in parts if part.startswith("{")]
+    assert [call.arguments for call in proposal.calls] in (
+        [],
+        [one for at, one in enumerate(written) if one not in written[:at]],
+    )
 
 
 def test_c9_of_an_answer_in_a_list_that_is_only_a_call_nothing_is_left() -> None:
     assert [answer(f"{mark} {MADE}").text for mark in "-✅"] == ["", ""]
 
 
-@pytest.mark.parametrize("words", [*UNREADABLE, *(form.format(MADE) for form in BESIDE)])
+@pytest.mark.parametrize("words", [one for one in UNREADABLE if one not in QUOTED])
 def test_c6_what_cannot_be_read_ends_no_open_ended_task(words: str) -> None:
     story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
     story.submit()

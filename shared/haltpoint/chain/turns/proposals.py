@@ -94,10 +94,13 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     """Words complete a reasoning step (C4), and never a tool step (C3).
 
     A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
-    call that cannot be read is no words: it is refused like a faulty call, in every mode (C6).
+    call that cannot be read is no words: it is refused like a faulty call, in every mode (C6). Words that show calls
+    are words (C9): the model is asked once whether it meant them.
     """
     mode, words, thought = work.mode(index), proposal.content, work.awaited(index)
-    if proposal.faults:
+    if proposal.shown and may_think(work, index):
+        return _again(work, index, unread(work, index, proposal), thought, again=True)
+    if proposal.faults and not proposal.shown:
         return _correct(work, index, unread(work, index, proposal))
     tool_step = work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)

@@ -44,6 +44,9 @@ class Proposal(Contract):
     decision: StepDecision = StepDecision.CONTINUE
     repaired: Annotated[bool, Meta(description="the JSON had to be repaired (C9)")] = False
     faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
+    shown: Annotated[bool, Meta(description="the words show calls: the model is asked once more, without a strike")] = (
+        False
+    )
 
 
 class Violation(StrEnum):
