@@ -1,7 +1,7 @@
 """One reading of a reply, or none (C7, C9): its calls are made when nothing else is in it, or when they end it.
 
 Calls that end a reply are one block: between them is nothing but what a dialect of calls writes around them, behind
-them nothing but tokens with which models go on. A block behind words begins on a line of its own, or is on the line
+them nothing but tokens that models write next. A block behind words begins on a line of its own, or is on the line
 of the words. All other calls beside words are shown, and then none of the reply is made. Linear, and never raises.
 """
 
