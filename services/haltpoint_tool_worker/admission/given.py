@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.places import Leaf, is_target, leaves
+from haltpoint.chain.checks.places import Leaf, is_at, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.model.canonical import canonical, form_of
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -52,7 +52,7 @@ def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, 
     unsure = (SourceKind.MODEL,) if called.read_only else (SourceKind.MODEL, SourceKind.TEXT)
     for leaf in leaves(arguments, called):
         source, own = given.get(leaf.place, (None, None))
-        if source is None or own is None or source.source not in unsure or leaf.is_at(called.provenance):
+        if source is None or own is None or source.source not in unsure or is_at(leaf.path, called.provenance):
             continue  # that a value has the origin which its tool declares, is asked elsewhere
         looked_at = is_target(own, caller) and (caller.outward or not caller.read_only)
         if is_target(leaf, called) and not looked_at:
@@ -63,12 +63,12 @@ def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, 
     return None
 
 
-def authors_own(job: Job) -> list[Any]:
-    """The values of a nested call that the caller's code wrote; of any other call none."""
-    if not job.nested:
-        return []
-    plain = leaves(from_json(job.arguments or "{}"))
-    return [leaf.value for leaf in plain if leaf.place not in (job.request.sources or {})]
+def own_values(job: Job) -> list[Any]:
+    """The values that need no origin: of a nested call those that the caller's code wrote, of any other a person's."""
+    sources, plain = job.request.sources or {}, leaves(from_json(job.arguments or "{}"))
+    if job.nested:
+        return [leaf.value for leaf in plain if leaf.place not in sources]
+    return [leaf.value for leaf in plain if sources.get(leaf.place, MODEL).source is SourceKind.PERSON]
 
 
 def words_of_the_goal(job: Job) -> list[str]:

@@ -22,7 +22,7 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx
 from haltpoint_tool_worker.admission.compensating import call_to_undo
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys
-from haltpoint_tool_worker.admission.given import authors_own, words_of_the_goal
+from haltpoint_tool_worker.admission.given import own_values, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.rules import rule_for
 from haltpoint_tool_worker.admission.said_before import barred, repeated
@@ -136,7 +136,7 @@ class Judges:
             return None
         actions = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
         proposed = ProposedCall(tool=request.tool, arguments=arguments)
-        own, words = authors_own(job), words_of_the_goal(job)
+        own, words = own_values(job), words_of_the_goal(job)
         found = without_origin(proposed, spec, request.context, actions, words, own)
         if found is None:
             return None

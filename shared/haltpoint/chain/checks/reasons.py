@@ -15,7 +15,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
 from haltpoint.chain.checks.goal import intent_of
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
-from haltpoint.chain.checks.places import Leaf, is_default, is_target
+from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
 from haltpoint.chain.checks.sources import MODEL, SHORT
 from haltpoint.chain.model.canonical import canonical, folders_of, form_of
@@ -102,8 +102,7 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     if checked.mode is not Mode.STRICT:
         return tuple(found)
     targets = list(_unnamed(checked))
-    for leaf, source in targets[:SHOWN]:
-        found.append(about_target(tool, leaf, source))
+    found += (about_target(tool, leaf, source) for leaf, source in targets[:SHOWN])
     if len(targets) > SHOWN:
         words = (
             f"{len(targets) - SHOWN} more values of {tool} are not known to be in your words, nor whole in a result."
@@ -153,9 +152,8 @@ def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
         if spec.read_only:
             unsure, source = _carries_out(checked, leaf, source or MODEL), MODEL
         else:
-            unsure = (
-                (source is None or source.source in _WHY) and not leaf.is_at(spec.provenance) and is_target(leaf, spec)
-            )
+            unsure = source is None or source.source in _WHY
+            unsure = unsure and not is_at(leaf.path, spec.provenance) and is_target(leaf, spec)
         if unsure and not _is_covered(checked, leaf):
             yield leaf, source
 

@@ -163,6 +163,13 @@ def below(node: Node, part: Any) -> Any:
     return node.get("items")
 
 
+def fields_of(nodes: Nodes) -> frozenset[str]:
+    """The names that the schemas of an object declare; none where it may be a map, whose keys are data."""
+    objects = [node for node in nodes if not _SAYS.isdisjoint(node) and "object" in _admitted(node, "")]
+    named = [one for node in objects if isinstance(one := node.get("properties"), dict)]
+    return frozenset().union(*named) if len(named) == len(objects) else frozenset()
+
+
 def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:
     """What the schemas of an object's properties say under a key, `default` for one."""
     properties = node.get("properties")
