@@ -10,6 +10,7 @@ from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
+from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Targets, Treatment
@@ -151,6 +152,24 @@ def test_c13_a_field_that_strangers_write_is_text_though_it_is_whole() -> None:
     assert source(knows(open_ended(), inside, tool="mail"), "eve@x.org").startswith("text ")
 
 
+@pytest.mark.parametrize(
+    ("place", "data"),
+    [
+        ("", {"sender": "eve@x.org"}),
+        ("", {"by": {"eve@x.org": 1}}),
+        ("mail", {"mail": {"from": ["eve@x.org"]}}),
+        ("mail", {"mail": '{"from": "eve@x.org"}'}),
+        ("pair[0].sender", {"pair": [{"sender": "eve@x.org"}, 1]}),
+        ("pairs[][1]", {"pairs": [[1, "eve@x.org"]]}),
+        ("by{}", {"by": {"eve@x.org": 1}}),
+        ("by{}", {"by": {"x": "eve@x.org"}}),
+    ],
+)
+def test_c13_what_strangers_write_is_text_wherever_its_place_is(place: str, data: Any) -> None:
+    told = knows(open_ended("do it", spec("page", foreign=(place,))), data, tool="page")
+    assert source(told, "eve@x.org").startswith("text ")
+
+
 def test_c13_what_a_tool_was_called_with_is_no_result_of_it() -> None:
     assert source(knows(open_ended(), {"query": "eve@x.org"}, query="eve@x.org"), "eve@x.org") == "model"
     assert source(knows(open_ended(), {"id": 7}, id=7), 7) == "model"
@@ -188,31 +207,20 @@ def test_c13_words_that_refuse_every_option_count_as_a_whole() -> None:
     assert source(told, "eve@evil.example") == "text c.react.1 data.said"
 
 
-def test_c13_a_no_that_names_a_value_of_the_refused_call_is_no_source_for_it() -> None:
-    told = open_ended()
-    no = "No, never write to Eve@evil.example! Take ann@x.org instead."
-    sent(told, to="eve@evil.example", words="hi")
-    refuse(told, no)
-    assert source(told, "eve@evil.example") == "model"
-    refuse(told, "no")
-    assert source(told, "ann@x.org") == "person c.react.1"
-
-
 @pytest.mark.parametrize(
-    ("tool", "refused", "no", "later"),
+    ("tool", "no", "later"),
     [
-        ("fetch", {"url": "https://nowhere.org/a"}, "No, never open nowhere.org!", {"url": "https://nowhere.org/?d=2"}),
-        ("write", {"path": "/etc/cron.d/x"}, "No, nothing in /etc/cron.d please", {"path": "/etc/cron.d/y"}),
-        ("write", {"path": "/etc/cron.d/x"}, "No, nothing in /etc", {"path": "/etc/cron.d/y"}),
-        ("send", {"to": "eve@x.org, mallory@x.org"}, "No, mallory@x.org is not ours", {"to": "mallory@x.org"}),
-        ("send", {"to": "eve@evil.example"}, "No! evil.example is not ours", {"host": "evil.example"}),
+        ("send", "No, never eve@evil.example!", {"to": "eve@evil.example", "words": "2"}),
+        ("send", "No, u-666 is mallory@evil.example, a fraud", {"to": "mallory@evil.example"}),
+        ("send", "mallory@evil.example", {"to": "mallory@evil.example"}),
+        ("send", "No, take ann@x.org instead", {"to": "ann@x.org"}),
+        ("write", "No, nothing in /etc", {"path": "/etc/cron.d/y"}),
+        ("fetch", "No, never open evil.example!", {"url": "https://evil.example/?d=2"}),
     ],
 )
-def test_c13_a_no_is_no_source_for_a_part_of_the_refused_call(
-    tool: str, refused: dict[str, Any], no: str, later: dict[str, Any]
-) -> None:
+def test_c13_the_words_of_a_no_are_no_source(tool: str, no: str, later: dict[str, Any]) -> None:
     told = open_ended("do it", FETCH)
-    sent(told, tool, **refused)
+    sent(told, to="eve@evil.example, cron.d/x")
     refuse(told, no)
     assert sent(told, tool, **later).reasons != ()
 
@@ -227,8 +235,76 @@ def test_c13_an_option_that_a_model_wrote_stays_its_own() -> None:
     assert source(told, "eve@x.org") == "model"
     told = open_ended("do it", ASK_HUMAN)
     told.propose(call("askHuman", question="Is it eve@x.org?"))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="no, ann@x.org")
-    assert source(told, "ann@x.org") == "person c.react.1"
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="no")
+    assert source(told, "eve@x.org") == "model"
+
+
+@pytest.mark.parametrize(
+    ("asks", "typed", "tool", "later", "asked"),
+    [
+        ({}, "ann@x.org", "send", {"to": "ann@x.org"}, False),
+        ({}, " Ann <ann@x.org>\n", "send", {"to": "ann@x.org"}, False),
+        ({}, "/srv/docs", "write", {"path": "/srv/docs/a.md"}, False),
+        ({}, "anyone but eve@evil.example", "send", {"to": "eve@evil.example"}, True),
+        ({}, "No, ann@x.org", "send", {"to": "ann@x.org"}, True),
+        ({}, "Anywhere but /etc", "write", {"path": "/etc/passwd"}, True),
+        ({}, "Not evil.example!", "fetch", {"url": "https://evil.example/?d=2"}, True),
+        (
+            {"question": "May I write to eve@evil.example?"},
+            "eve@evil.example",
+            "send",
+            {"to": "eve@evil.example"},
+            True,
+        ),
+        ({"context": "eve@evil.example wrote"}, "eve@evil.example", "send", {"to": "eve@evil.example"}, True),
+        ({"schema": {"properties": {"to": {}}}}, {"to": "ann@x.org"}, "send", {"to": "ann@x.org"}, False),
+        ({"schema": {"properties": {"to": {}}}}, {"to": "not eve@x.org"}, "send", {"to": "eve@x.org"}, True),
+        (
+            {"schema": {"properties": {"to": {"default": "e@x.org"}}}},
+            {"to": "e@x.org"},
+            "send",
+            {"to": "e@x.org"},
+            True,
+        ),
+    ],
+)
+def test_c13_of_an_answer_only_the_whole_text_or_field_counts_and_nothing_that_the_question_held(
+    asks: dict[str, Any], typed: Any, tool: str, later: dict[str, Any], asked: bool
+) -> None:
+    told = open_ended("do it", ASK_HUMAN, FETCH)
+    told.propose(call("askHuman", **{"question": "Where to?"} | asks))
+    said = {"text": typed} if isinstance(typed, str) else {"value": typed}
+    told.answer(RequestKind.INPUT, Choice.ANSWER, **said)
+    assert (sent(told, tool, **later).reasons != ()) == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "found"),
+    [
+        ("To whom?", "eve@x.org", "person answers.[0]"),
+        ("To whom?", "anyone but eve@x.org", "text answers.[0]"),
+        ("To eve@x.org?", "eve@x.org", "model"),
+    ],
+)
+def test_c13_an_answer_while_planning_is_a_persons_whole_text_and_none_of_the_goals_words(
+    question: str, typed: str, found: str
+) -> None:
+    told = Story(Task(goal="send it"), FIND, SEND)
+    told.submit()
+    data = PlanDrafted.Data(thought_id=told.thought.thought_id, plan=None, question=question)
+    told.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text=typed)
+    told.draft(plan(Step(id="send", required_tools=("send",))))
+    assert source(told, "eve@x.org") == found
+
+
+def test_c13_what_a_person_edited_in_is_no_result_though_it_comes_back() -> None:
+    told = open_ended()
+    sent(told, to="x@x.org")
+    ask(told)
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "jörg@x.org"}))
+    told.result(by_worker(told.action), json.dumps({"sent_to": "jörg@x.org"}))
+    assert sent(told, to="jörg@x.org", words="2").sources["to"].source is not SourceKind.RESULT
 
 
 def test_c13_words_in_place_of_the_goal_are_the_users_too() -> None:
@@ -275,7 +351,7 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
     [
         ({}, {"to": "e@x.org", "words": "e@x.org"}, ["to"]),
         ({}, {"contactId": "u1", "thread_ids": ["t1"]}, ["contactId", "thread_ids[0]"]),
-        ({}, {"letter": {"to": [{"email": "e@x.org", "name": "Eve"}]}}, ["letter.to[0].email"]),
+        ({}, {"letter": {"to": [{"email": "e@x.org", "name": "Eve"}]}}, ["letter.to[0].email", "letter.to[0].name"]),
         ({}, {"recipient": {"address": "e@x.org"}}, ["recipient.address"]),
         ({}, {"to": None, "cc": [], "user": True}, []),
         ({}, {"members": {"e@x.org": None}}, ["members{e@x.org}"]),
@@ -290,11 +366,25 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
         ({"parameters": typed(members=FLAGS)}, {"members": {"evil_user": True}}, ["members{evil_user}"]),
         ({"parameters": typed(members=BY_ROLE)}, {"members": {"evil_user": "editor"}}, ["members{evil_user}"]),
         ({}, {"users": {"eve_id": True}}, ["users{eve_id}"]),
-        ({}, {"user": {"recipientId": "u1", "name": "Ann"}}, ["user.recipientId"]),
+        ({}, {"user": {"recipientId": "u1", "name": "Ann"}}, ["user.recipientId", "user.name"]),
+        ({"parameters": typed(user=typed(id={}, name={}))}, {"user": {"id": "u1", "name": "Ann"}}, ["user.id"]),
+        ({"parameters": typed(user=typed(mail=EMAIL, name={}))}, {"user": {"mail": "e@x", "name": "E"}}, ["user.mail"]),
+        ({"parameters": typed(user=typed(id={}, name={}))}, {"user": {"id": None, "name": "Ann"}}, ["user.name"]),
+        ({"parameters": typed(to=typed(name={}, role={}))}, {"to": {"name": "e@x.org"}}, ["to.name"]),
+        ({"parameters": typed(user=typed(id={}))}, {"user": {"id": "u1", "cc": "e@x.org"}}, ["user.id", "user.cc"]),
+        (
+            {"parameters": typed(to={"anyOf": [typed(id={}, name={}), {"type": ["object", "null"]}]})},
+            {"to": {"id": "u1", "name": "e@x.org"}},
+            ["to.id", "to.name"],
+        ),
+        ({"parameters": typed(to={"anyOf": [{"const": "me"}, {}]})}, {"to": "me"}, []),
+        ({"parameters": typed(to={"anyOf": [{"const": "me"}, {}]})}, {"to": "e@x.org"}, ["to"]),
+        ({"parameters": typed(to={"items": {"anyOf": [{"enum": ["all"]}, {}]}})}, {"to": ["all", "e@x"]}, ["to[1]"]),
+        ({"targets": {"pairs[][0]": ""}}, {"pairs": [["e@x.org", "f@x.org"]]}, ["pairs[0][0]"]),
         (
             {},
             {"recipients": {"email": "e@x.org", "f@x.org": True, "first_name": "Eve"}},
-            ["recipients{f@x.org}", "recipients.email"],
+            ["recipients{f@x.org}", "recipients.email", "recipients.first_name"],
         ),
         (
             {"parameters": typed(whom={"items": FLAGS}), "targets": {"whom": ""}},

@@ -96,7 +96,8 @@ class CheckedCall:
     def made_up(self) -> Correction | None:
         """What is wrong with the first value that has no origin and needs one (C6)."""
         call, work = ProposedCall(tool=self.spec.name, arguments=self.arguments), self.work
-        return provenance_fault(call, self.spec, work.task.context, work.actions, users_words(work))
+        known = {"context": work.task.context, "answers": [*work.answers]}
+        return provenance_fault(call, self.spec, known, work.actions, users_words(work))
 
     @cached_property
     def signature(self) -> str:

@@ -20,7 +20,7 @@ from haltpoint.chain.model.canonical import Form, canonical, folded, folders_of,
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
-    general,
+    covers,
     parse_path,
     path_text,
     read_json,
@@ -41,8 +41,6 @@ GOAL = "goal"
 """The origin that is the user's words."""
 SAID = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
-
-
 MODEL: Final = Source(source=SourceKind.MODEL)
 SHORT: Final = 200
 """Characters of a line that is a scalar; what is longer is free text."""
@@ -77,7 +75,7 @@ def without_origin(
     of an option that this tool offered and a person selected, the whole of a text that a person typed as an answer, any
     value in the task's context, and for the origin `goal` the user's `words`. Of askHuman only what was typed: its
     options, and the words of its forms, are a model's own. Of a list every element must have an origin; null, a
-    declared default and the `own` values of an author need none.
+    declared default and the `own` values, an author's or a person's, need none.
     """
     for place, origins in spec.provenance.items():
         path = parse_path(place) or (place,)
@@ -157,8 +155,9 @@ def tools_of(origins: Iterable[str]) -> list[str]:
 
 
 def users_words(work: Work) -> tuple[str, ...]:
-    """What the user has said: the goal, a person's words in its place, and this user's goals before (C15)."""
-    return tuple(words for words in (work.task.goal, work.goal, *earlier_goals(work)) if words)
+    """The goal, a person's words in its place without answers to questions, and this user's goals before (C15)."""
+    instead = (work.goal or "").removesuffix("".join(f"\n{one}" for one in work.answers))
+    return tuple(words for words in (work.task.goal, instead, *earlier_goals(work)) if words)
 
 
 def earlier_goals(work: Work) -> tuple[str, ...]:
@@ -189,7 +188,8 @@ class Document:
     """
 
     def __init__(self, kind: SourceKind, where: str, data: str, called: str = "", foreign: Sequence[str] = ()) -> None:
-        self._kind, self.where, self._data, self._called, self._foreign = kind, where, data, called, foreign
+        self._kind, self.where, self._data, self._called = kind, where, data, called
+        self._foreign = [parse_path(place) or () for place in foreign]
         text = write_text(read_json(data)) if "\\u" in data else data
         self.folded = folded(text.replace(_END, " "))
 
@@ -228,8 +228,7 @@ class Document:
         return found, folded(_END.join(text for _, text in found))
 
     def _is_foreign(self, path: Path) -> bool:
-        shown = path_text(general(path)) if self._foreign else ""
-        return any(shown == at or shown.startswith((f"{at}.", f"{at}[", f"{at}{{")) for at in self._foreign)
+        return any(len(at) <= len(path) and covers(at, path) for at in self._foreign)
 
 
 def _is_in_call(form: Form, arguments: str) -> bool:
@@ -251,20 +250,18 @@ class Known:
     """All that a chain knows, looked through for the values of one call."""
 
     def __init__(self, work: Work) -> None:
-        self._said = [(words, Source(source=SourceKind.GOAL), b"") for words in users_words(work)]
-        self._named, self._results = list[Document](), list[Document]()
+        self._goals, self._named, self._results = users_words(work), list[Document](), list[Document]()
         for action in work.actions.values():
             data = action.data
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
-            person, no = by_a_person(action), denied(action)
-            refused = folded(action.arguments) if no else b""  # "nothing in /etc" gives no folder
-            for said in _inside(data, (SAID,)) if person and (action.satisfies or no) else ():
-                self._said.append((str(said), Source(source=SourceKind.PERSON, where=action.id), refused))
-            if action.satisfies or (person and not no):  # of what refuses every option, the whole words
-                kind, foreign = SourceKind.PERSON if person else SourceKind.RESULT, work.world.spec(action.tool).foreign
-                found = document(kind, f"{action.id} data", data, action.arguments, foreign)
-                (self._named if person else self._results).append(found)
+            person, foreign = by_a_person(action), work.world.spec(action.tool).foreign
+            if action.satisfies or person:  # of what refuses every option, the whole words
+                kind, known = (SourceKind.PERSON, self._named) if person else (SourceKind.RESULT, self._results)
+                known.append(document(kind, f"{action.id} data", data, action.arguments, foreign))
+        if work.answers:
+            asked = write_json(work.questions)
+            self._named.append(document(SourceKind.PERSON, "answers", write_json(work.answers), asked))
         if context := work.task.context:
             self._named.append(document(SourceKind.CONTEXT, "context", write_json(context)))
         self._documents = (*self._results, *self._named)
@@ -294,7 +291,8 @@ class Known:
         return None
 
     def named(self, form: Form) -> Source | None:
-        """Whether the user, a person or the context names the value. A no names nothing that its call holds."""
-        said = (by for words, by, no in self._said if form.found_in(words) and not (no and form.is_in(no)))
+        """Whether the goal names the value, or a person or the context as a whole value."""
+        if any(form.found_in(words) for words in self._goals):
+            return Source(source=SourceKind.GOAL)
         whole = (found for one in self._named if (found := one.find(form)) and found.source is not SourceKind.TEXT)
-        return next(said, None) or next(whole, None)
+        return next(whole, None)

@@ -11,7 +11,7 @@ from haltpoint.chain.checks.intent import note_approval
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
-from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
 from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -82,7 +82,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
             # a question of the model while it plans: the person's words belong to the goal from now on (C11)
-            work.goal = f"{goal_of(work)}\n{said.strip()}"
+            work.goal, work.answers = f"{goal_of(work)}\n{said.strip()}", (*work.answers, said.strip())
             before = thought_id(work.id, "plan", 0, work.plan_attempts)
             return think_plan(work, previous=before, answered=said.strip())
         case Choice.ANSWER:
@@ -95,7 +95,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.REJECT:
             text = f"A person was asked and did not allow it: {said or 'no'}"
             fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
-            return fail_action(work, resolve_error(work, action, fault, said), fault)
+            return fail_action(work, resolve_error(work, action, fault), fault)  # the words of a no name nothing (C13)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
@@ -132,7 +132,7 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
             return fail_action(work, resolve_error(work, action, fault), fault)
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
         approval = structs.replace(approval, digest=digest, proposed=action.arguments)
-        would_run = write_json(edited)
+        would_run = write_text(edited)
         action = structs.replace(action, arguments=would_run)
     note_approval(work, action.tool)
     work.approvals = {**work.approvals, action.id: approval}

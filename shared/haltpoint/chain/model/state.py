@@ -244,9 +244,9 @@ class Chain(Struct, gc=False):
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `done` are the calls that can be undone, as they ended, tool and id each; they are being undone until
     `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
-    `questions` are those that the model asked while planning (C11). `failing`: the chain fails when what is under way
-    has ended. `active` are the indexes of the steps that have begun and have something to do or to wait for, `ready`
-    those of the steps that may begin; both follow from `runs`.
+    `questions` are those that the model asked while planning, `answers` a person's words to them (C11). `failing`: the
+    chain fails when what is under way has ended. `active` are the indexes of the steps that have begun and have
+    something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
     """
 
     id: str
@@ -279,6 +279,7 @@ class Chain(Struct, gc=False):
     intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()
     other_model: bool = False
     answer: str | None = None

@@ -47,9 +47,9 @@ class StoredPlan(Strict):
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
     `nested_successes` the tools that succeeded inside the skills that were called, `effects` the signatures of their
-    calls, `questions` those that the model asked while planning, `granted` the yeses that cover later calls,
-    `verdicts` the calls of proposals that are refused, `resting` the actions that wait for a moment,
-    `approvals` a person's yes to an action.
+    calls, `questions` those that the model asked while planning, `answers` a person's words to them, `granted` the
+    yeses that cover later calls, `verdicts` the calls of proposals that are refused, `resting` the actions that wait
+    for a moment, `approvals` a person's yes to an action.
     """
 
     digests: dict[str, str]
@@ -60,6 +60,7 @@ class StoredPlan(Strict):
     intent: ChainIntent | None = None
     effects: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()
     failing: Failure | None = None
     verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
