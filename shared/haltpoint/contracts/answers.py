@@ -2,11 +2,14 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
+
+OR: Final = " or "
+"""Between the names of tools any of which would do."""
 
 
 class Deed(Contract, kw_only=True):
@@ -46,6 +49,11 @@ class NotDone(Contract, kw_only=True):
     says: str
     why: WhyNot
     message: str = ""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools any of which would have done it."""
+        return tuple(self.tool.split(OR))
 
 
 class FinalAnswer(Contract):

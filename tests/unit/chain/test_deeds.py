@@ -1,6 +1,7 @@
 """What the runtime says of a call (F1): one line that no value can break, forge or hide in."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Usage
@@ -317,3 +319,68 @@ def test_f1_what_the_steps_of_a_drafted_plan_require_and_did_not_reach_is_not_do
         told.cancel("enough")
     assert told.chain.status.value == end
     assert never(told) == [("send_message", "Send a message to a person", "never_executed")]
+
+
+PAY = spec("pay", read_only=False)
+SMS = spec("sms", read_only=False)
+ASKED = Intent(effects_asked=(IntentEntry(tools=("pay",), words="pay her"), IntentEntry(tools=("sms",), words="tell")))
+
+
+def cancelled(told: Story) -> None:
+    told.cancel("enough")
+
+
+def too_late(told: Story) -> None:
+    told.due(at=told.chain.deadline)
+
+
+def gives_up(told: Story) -> None:
+    told.propose(give_up=True)
+    for _ in range(9):
+        if not told.chain.status.final and not told.chain.requests:
+            told.propose(give_up=True)
+    if told.chain.requests:
+        told.answer(RequestKind.ESCALATION, Choice.ABORT)
+
+
+@pytest.mark.parametrize("end", [cancelled, too_late, gives_up])
+@pytest.mark.parametrize(
+    ("step", "made", "missing"),
+    [
+        ({"required_tools": ("send_message",)}, "find", ["send_message"]),
+        ({"required_tools": ("send_message", "pay")}, "send_message", ["pay"]),
+        ({"one_of": ("pay", "sms")}, "find", ["pay or sms"]),
+        ({"required_tools": ("find", "pay"), "one_of": ("find", "sms")}, "find", ["pay"]),
+    ],
+)
+def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
+    step: dict[str, Any], made: str, missing: list[str], end: Callable[[Story], None]
+) -> None:
+    told = Story(Task(goal="find and pay her"), FIND, SEND, PAY, SMS)
+    told.submit()
+    told.draft(plan(Step(id="a", **step)))
+    told.propose(call(made))
+    told.result()
+    end(told)
+    assert told.chain.status.final
+    assert [one[0] for one in never(told)] == missing
+    assert {one[2] for one in never(told)} == {"never_executed"}
+
+
+@pytest.mark.parametrize("end", [cancelled, too_late])
+def test_f1_what_the_goal_asks_for_is_not_done_at_every_end_beside_what_a_step_or_an_action_tells(
+    end: Callable[[Story], None],
+) -> None:
+    told = Story(Task(goal="pay her and tell", style=Style.REACT), FIND, PAY, SMS)
+    told.submit(read=False)
+    told.read(ASKED)
+    told.propose(call("find"))
+    told.result()
+    end(told)
+    assert never(told) == [("pay", "pay her", "unfulfilled"), ("sms", "tell", "unfulfilled")]
+    told = Story(Task(goal="pay her and tell"), FIND, PAY, SMS)
+    told.submit()
+    told.draft(plan(Step(id="a", required_tools=("sms",)), Step(id="b", required_tools=("pay",))), intent=ASKED)
+    told.propose(call("sms"))
+    end(told)  # of the message its action tells
+    assert never(told) == [("pay", "Pay", "never_executed")]

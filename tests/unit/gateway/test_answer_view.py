@@ -236,6 +236,23 @@ def test_f1_a_call_that_was_not_reached_says_so() -> None:
     assert (one.why, one.message) == (WhyNot.NEVER_EXECUTED, "The chain ended before this call.")
 
 
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"step_id": "s", "tool": "pay", "reason": "a question was open"}, ["never_executed", "never_executed"]),
+        ({"step_id": "x", "tool": "pay", "reason": "belongs to s"}, ["never_executed", "never_executed"]),
+        ({"step_id": "x", "tool": "pay", "reason": "no"}, ["never_executed"] * 3),
+        ({"step_id": "s", "tool": "look", "reason": "no"}, ["never_executed"] * 3 + ["unfulfilled"]),
+    ],
+)
+def test_f1_of_what_was_not_reached_a_dropped_call_of_the_same_step_tells(told: dict[str, str], why: list[str]) -> None:
+    calls = [{"tool": "send or pay", "says": "Pay", "why": "never_executed", "action_id": f"c.{at}.1"} for at in "st"]
+    goal = {"tool": "pay", "says": "pay her", "why": "unfulfilled"}
+    log = (LogLine(0, AT, "x", None, (("action.never_executed", told | {"arguments": "{}"}),)),)
+    found = answer(end={"unfulfilled": [*calls, goal]}, log=log).not_done
+    assert ([one.why.value for one in found], {one.action_id for one in found}) == (why, {None})
+
+
 @pytest.mark.parametrize(("language", "words"), [("en", 'only if: "if it rains"'), ("de", 'nur falls: "if it rains"')])
 def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_condition(language: str, words: str) -> None:
     missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled", "message": "if it rains"}

@@ -7,7 +7,6 @@ the words say why not; one with a condition never fails a chain.
 
 import re
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 
@@ -19,15 +18,13 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting
-from haltpoint.contracts.answers import NotDone, WhyNot
+from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
-
-_OR: Final = " or "
 
 # ---- a call ----------------------------------------------------------------------------------------------------------
 
@@ -212,7 +209,7 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     kept = (one_of for one_of, called in chosen if any(_effects_of(work, name) for name in called))
     resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
-        NotDone(tool=_OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in asked
         if resolved.isdisjoint(tools)
     )
@@ -222,7 +219,7 @@ def owed(work: Work) -> tuple[NotDone, ...]:
     """Those that it asks for without a condition and that the task lets a model do."""
     due = [one for one in unfulfilled(work) if not one.message]
     within = _in_reach(work) if due else ()
-    return tuple(one for one in due if any(name in within for name in one.tool.split(_OR)))
+    return tuple(one for one in due if any(name in within for name in one.tools))
 
 
 def _in_reach(work: Work) -> set[str]:
@@ -241,7 +238,7 @@ def remind(work: Work) -> tuple[Correction, ...]:
     last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"
     why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
     return tuple(
-        Correction(violation=Violation.UNFULFILLED, tool=one.tool.partition(" ")[0], message=f"{_not_done(one)}. {why}")
+        Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
     )
 

@@ -1,7 +1,6 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from dataclasses import replace
-from typing import Any
 
 from msgspec import structs
 
@@ -19,11 +18,10 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.undoing import begin_undo, undoes
-from haltpoint.contracts.answers import NotDone, WhyNot
+from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Siblings
 
 WHO, WHY = 256, 2000
@@ -114,30 +112,32 @@ def complete(work: Work, end: Completed) -> None:
     if (owed := falls_short(work)) is not None:
         fail(work, replace(failed(Code.UNFULFILLED, owed), answer=end.answer))
         return
-    undone = unfulfilled(work)
-    work.unfulfilled = (*undone, *_never_begun(work, undone))
+    work.unfulfilled = _not_done(work)
     details = {"unproven": list(work.unproven)} if work.unproven else {}
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
     report(work)
 
 
-def _never_begun(work: Work, undone: tuple[NotDone, ...] = ()) -> tuple[NotDone, ...]:
-    """The calls of a literal plan that have effects and were not reached, and the tools with effects that steps without
-    a call require; but what is `undone` by the goal's words is told there.
+def _not_done(work: Work) -> tuple[NotDone, ...]:
+    """What should have had an effect and has no successful receipt (F1), but for what an action tells: the calls of a
+    literal plan that were not reached, what steps promised (C3), and what the goal asks for (C12). The id of a call
+    that was not reached is that of its step's next action.
     """
-    tools, told = work.world.tools, {name for one in undone for name in one.tool.split(" or ")}
-    found = list[tuple[ToolSpec, dict[str, Any]]]()
-    for step, run in zip(work.steps, work.run, strict=False):
-        calls = step.actions[run.taken :]
-        required = () if step.actions or run.actions else step.required_tools
-        wished = (*((call.tool, call.arguments) for call in calls), *((name, {}) for name in required))
-        found += [(tools.get(name) or ToolSpec(name=name), given) for name, given in wished if name not in told]
-    return tuple(
-        NotDone(tool=spec.name, says=deed_line(spec, write_json(given), "{}"), why=WhyNot.NEVER_EXECUTED)
-        for spec, given in found
-        if with_effects(spec)
-    )
+    found = list[NotDone]()
+    begun = {(one.step, tool) for one in work.actions.values() for tool in one.tools}
+    for index, (step, run) in enumerate(zip(work.steps, work.run, strict=True)):
+        at = work.action_id(index, run.actions + 1)
+        left = [(call.tool, call.arguments) for call in step.actions[run.taken :]]
+        if work.origin is not PlanOrigin.LITERAL:
+            unkept = [names for bit, names in enumerate(work.graph.promises[index]) if not run.receipts >> bit & 1]
+            left = [(OR.join(names), {}) for names in unkept if begun.isdisjoint((index, name) for name in names)]
+        for tool, given in left:
+            specs = (work.world.spec(name) for name in tool.split(OR))
+            if says := OR.join(deed_line(spec, write_json(given), "{}") for spec in specs if with_effects(spec)):
+                found.append(NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED))
+    told = {name for one in found for name in one.tools}.union(tool for _, tool in begun)
+    return (*found, *(one for one in unfulfilled(work) if told.isdisjoint(one.tools)))
 
 
 def fail(work: Work, failure: Failure) -> None:
@@ -165,8 +165,7 @@ def fail(work: Work, failure: Failure) -> None:
         _cancelled(work, *failure.stopped)
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
-    undone = unfulfilled(work)
-    work.unfulfilled = (*undone, *_never_begun(work, undone))
+    work.unfulfilled = _not_done(work)
     unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer, work.unproven = error, failure.answer, unproven
@@ -187,7 +186,7 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
-    work.unfulfilled = _never_begun(work)
+    work.unfulfilled = _not_done(work)
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
     report(work, ErrorInfo(ErrorType.DENIED, words))

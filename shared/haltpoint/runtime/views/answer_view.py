@@ -61,7 +61,7 @@ def final_answer(
     the chain that undoes what was done.
     """
     deeds, text = tuple(_deeds(tree)), end.get("answer")
-    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), own))
+    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), tree.chain.never_executed, own))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
@@ -161,13 +161,22 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
     return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
 
 
-def _unfulfilled(stored: Iterable[Any], own: Phrases) -> Iterator[NotDone]:
-    """Effects that the goal asks for and that have no deed, one that it asks for conditionally says when (C12); and
-    calls that were not reached.
+def _unfulfilled(stored: Iterable[Any], dropped: Iterable[dict[str, Any]], own: Phrases) -> Iterator[NotDone]:
+    """Calls that were not reached, and effects that the goal asks for and that have no deed; one that it asks for
+    conditionally says when (C12). But for those of which a dropped call of the same step tells, or of any.
     """
+    told = {(at, one.get("tool")) for one in dropped for at in ("", one.get("step_id"), _owner(one))}
     for one in msgspec.convert(stored, tuple[NotDone, ...]):
-        why = own.undone if one.why is WhyNot.UNFULFILLED else own.unreached
-        yield msgspec.structs.replace(one, message=f'{own.only_if}: "{one.message}"' if one.message else why)
+        step = (one.action_id or "").rpartition(".")[0].rpartition(".")[2]
+        if told.isdisjoint((step, tool) for tool in one.tools):
+            why = own.undone if one.why is WhyNot.UNFULFILLED else own.unreached
+            message = f'{own.only_if}: "{one.message}"' if one.message else why
+            yield msgspec.structs.replace(one, action_id=None, message=message)
+
+
+def _owner(dropped: dict[str, Any]) -> str:
+    """The later step to which a dropped call belonged."""
+    return str(dropped.get("reason", "")).removeprefix("belongs to ")
 
 
 def _all(tree: Tree) -> Iterator[Told]:
