@@ -50,6 +50,14 @@ def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set
         ("Sag John Bescheid. Frag mich,\nbevor du etwas sendest.", {SEND}),
         ("Sag John Bescheid. Frag vorher.", {ALL}),
         ("Zeig mir die Mail, bevor du sie schickst.", {SEND}),
+        ("I'd like to confirm it first.", {ALL}),
+        ("Ask before you send anything.", {SEND}),
+        ("Please ask before sending.", {SEND}),
+        ("Find Anna's address, but ask before you write to her.", {SEND, WRITE}),
+        ("Let me see it before you send it.", {SEND}),
+        ("Write the mail and let me look at it first.", {ALL}),
+        ("Bevor du schreibst, musst du mich fragen.", {SEND, WRITE}),
+        ("Schreib die Mail und lass mich vorher drüberschauen.", {ALL}),
     ],
 )
 def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_before(

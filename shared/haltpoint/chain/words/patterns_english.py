@@ -119,7 +119,8 @@ _DO_NOT: Final = (
 )
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"
-    rf"(?:ask|consult) me\b{_GAP_200}\b(?:(?<!the )first|before(?:hand)?|prior)\b|show me\b{_GAP_200}\bbefore\b"
+    rf"(?:(?:ask|consult) me|let me (?:see|look))\b{_GAP_200}\b(?:(?<!the )first|before(?:hand)?|prior)\b"
+    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\bbefore\b"
     r"|(?:check|confirm|clear it) (?:back )?with me\b|run (?:it|this|that|them) (?:by|past) me\b"
     r"|(?:let|allow) me (?:to )?(?:first )?(?:confirm|approve|review|check|decide|sign off)\b"
     rf"){_REST}"
@@ -128,14 +129,14 @@ _ASK_FIRST: Final = (
     r"|\b(?:ask|get (?:an? |the )?(?:approval|confirmation|permission|ok)) first\b"
     r"|\b(?:once|when|after|until|unless|only if) i(?:'ve| have)? (?:confirm|approv|agree|say|said|ok|give|allow)\w*"
     rf"|\bmy (?:explicit |prior |written |final )*{_SIGN_EN}\b"
-    r"|\bi (?:want|wish|need|have|would like|'d like) to (?:confirm|approve|review)\b"
+    r"|\bi(?: want| wish| need| have| would like|'d like) to (?:confirm|approve|review)\b"
     rf"|\b(?:frag|zeig)\w*\s+(?:sie |bitte |doch )*{_ME}\b{_GAP_200}"
     rf"\b(?:vorher|zuerst|erst|davor|bevor|ehe|zuvor|nach)\b{_REST}"
     rf"|{_BEGIN}frag\w* (?:bitte |doch )?(?:vorher|zuerst|davor|zuvor|nach)\b"
     r"|\b(?:vorher|zuerst|erst|zuvor|davor)\b[^.!?\n]{0,40}?\b(?:nach|an|r(?:ü|ue)ck)?(?:fragen|gefragt)\b"
-    rf"|\b(?:bevor|ehe)\b{_GAP_200}\bfrag\w* (?:bitte )?{_ME}\b"
-    r"|\br(?:ü|ue)cksprache\b"
-    rf"|\blass\w* (?:sie |es |das )*{_ME}\b{_GAP_200}\b(?:{_SIGN_DE}|pr(?:ü|ue)f|entscheid|absegn|gegenles)\w*"
+    rf"|\b(?:bevor|ehe)\b{_GAP_200}\b(?:frag\w* (?:bitte )?{_ME}|{_ME} fragen)\b"
+    rf"|\br(?:ü|ue)cksprache\b|\blass\w* (?:sie |es |das )*{_ME}\b{_GAP_200}"
+    rf"\b(?:{_SIGN_DE}|pr(?:ü|ue)f|entscheid|absegn|gegenles|(?:dr(?:ü|ue)ber)?schau)\w*"
     rf"|\b(?:warte\w*|(?:bis|wenn|sobald) ich)\b{_GAP_200}\b{_SIGN_DE}\w*|\bmeine?[rnm]? (?:ausdr\w+ )?{_SIGN_DE}\w*"
 )
 
