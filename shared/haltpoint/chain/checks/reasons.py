@@ -104,9 +104,8 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     targets = list(_unnamed(checked))
     found += (about_target(tool, leaf, source) for leaf, source in targets[:SHOWN])
     if len(targets) > SHOWN:
-        words = (
-            f"{len(targets) - SHOWN} more values of {tool} are not known to be in your words, nor whole in a result."
-        )
+        more = f"{len(targets) - SHOWN} more values of {tool}"
+        words = f"{more} are not known to be in your words, nor whole in a result."
         found.append(Reason(kind=ReasonKind.TARGET, words=words))
     if (done := effect_before(checked)) is not None:
         found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))

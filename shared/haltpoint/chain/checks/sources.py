@@ -85,9 +85,8 @@ def without_origin(
         for value in values:
             wanted = value if isinstance(value, list) and not _among(value, known) else [value]
             left = [one for one in wanted if not _among(one, known)]
-            if any(GOAL not in origins or not _is_said(one, words) for one in left) and not is_default(
-                spec, value, path
-            ):
+            made_up = any(GOAL not in origins or not _is_said(one, words) for one in left)
+            if made_up and not is_default(spec, value, path):
                 return place, origins
     return None
 
