@@ -77,6 +77,36 @@ async def test_e7_a_chain_that_must_not_undo_lists_what_can_be_undone(system: Ru
     assert system.written(undo_id(run.id)) == ["uprooted fir 3"]
 
 
+@pytest.mark.parametrize("yes", [True, False])
+async def test_e7_a_person_says_whether_a_chain_undoes_what_it_has_done(
+    system: Running, client: Client, yes: bool
+) -> None:
+    run = await client.run(task={**planting("ash", "fir", then="inspect_garden"), "undo": "ask"})
+    request = await run.expects_request(RequestKind.CONFIRMATION)
+    assert (request.preview or "").splitlines() == [
+        f'Planted "fir" ({run.id}.garden.2)',
+        f'Planted "ash" ({run.id}.garden.1)',
+    ]
+    shown = await system.typed("inbox")
+    assert 'Planted "fir"' in shown.stdout
+    assert f"haltpoint answer {request.id} --approve" in shown.stdout
+    with pytest.raises(GatewayError, match="about no call"):
+        await client.answer(request.id, decision="approve", arguments={})
+
+    async with executors_killed(system):
+        answered = await system.typed("answer", request.id, *(("--approve",) if yes else ("--reject", "keep them")))
+        assert answered.returncode == 0, answered.stderr
+
+    result = await run.result()
+    assert result.status == "failed"
+    assert system.written(undo_id(run.id)) == (["uprooted fir 3", "uprooted ash 3"] if yes else [])
+    undone, left = result.answer.undone, result.answer.not_undone
+    assert [one.says for one in (undone if yes else left)] == ['Planted "ash"', 'Planted "fir"']
+    assert not (left if yes else undone)
+    events = [one.type async for one in run.events()]
+    assert [events.count(one) for one in ("request.opened", "chain.undoing", "chain.failed")] == [1, int(yes), 1]
+
+
 async def test_e7_a_compensation_whose_worker_dies_after_its_effect_is_in_doubt_and_not_run_again(
     system: Running, client: Client
 ) -> None:

@@ -245,7 +245,7 @@ class Metadata(Contract):
     would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
     stands_in_for: Annotated[StandsInFor | None, Meta(description="the call that had failed before (E3)")] = None
     undoable: Annotated[bool, Meta(description="the tool declares how to undo it (E7)")] = False
-    done: Annotated[tuple[str, ...], Meta(description="tool and id of the calls in a child that can be undone")] = ()
+    done: Annotated[tuple[str, ...], Meta(description="tool, id, words of calls in a child that can be undone")] = ()
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from haltpoint.chain.checks.goal import goal_of, take_up
 from haltpoint.chain.checks.intent import note_approval
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
+from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
@@ -21,6 +22,7 @@ from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
+from haltpoint.chain.turns.undoing import begin_undo
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
@@ -60,12 +62,17 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     if answer_fault(data.answer, request.kind, options, step=request.step >= 0, form=form) is not None:
         return None
     decision = data.answer.decision
-    if decision is not Choice.ABORT and (late := too_late(work)) is not None:
+    if decision is not Choice.ABORT and work.undoing is None and (late := too_late(work)) is not None:
         return late
     close(work, request, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
     if decision is not Choice.ABORT:
         free(work, request)
-    return _apply(work, request, data)
+    if work.undoing is None:
+        return _apply(work, request, data)
+    if decision is not Choice.APPROVE:  # the question was whether to undo (E7)
+        return work.failing
+    begin_undo(work)
+    return None
 
 
 def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
@@ -166,9 +173,9 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
 def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()) -> Action:
     """The action with the successful receipt that a person gave."""
     data, undoable = write_json(value), f"{action.tool}{UNDO}" in work.world.tools
-    if undoable:
-        work.done += (f"{action.tool} {action.id}",)
     deed, before = deed_of(work.world.spec(action.tool), action.ran, data), work.stands_in_for(action)
+    if undoable:
+        work.done += (note_done(action, deed),)
     metadata = Metadata(tool=action.tool, by=by, deed=deed, stands_in_for=before, undoable=undoable)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
@@ -176,18 +183,21 @@ def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings:
 
 def cancel(work: Work, message: TaskCancelled) -> Next | None:
     """Cancel the chain: take back open questions, stop the steps under way. One that ends already does that."""
-    return None if work.undoing is not None else Cancelled(message.data.by, message.data.reason)
+    if work.undoing is None:
+        return Cancelled(message.data.by, message.data.reason)
+    # a person who is asked whether to undo is asked no more, and nothing is undone
+    return work.failing if work.requests else None
 
 
 def check_due(work: Work, message: TimerDue) -> Next | None:
     """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
     work.woken = True
-    if work.undoing is not None:
+    if work.undoing is not None and not work.requests:
         return work.failing if work.now >= work.undoing else None
     for one in work.requests:
         if work.now >= one.deadline + UNDER_WAY or request_id(work.id, one.number) in message.data.expired:
             work.expired = (*work.expired, one.number)
-    return too_late(work)
+    return too_late(work) if work.undoing is None else None
 
 
 # ---- a case that was escalated (D3) ----------------------------------------------------------------------------------

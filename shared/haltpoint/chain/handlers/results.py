@@ -14,6 +14,7 @@ import msgspec
 
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.repeats import note_effect, note_inside
+from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
@@ -56,7 +57,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
     if outcome.metadata.undoable:
-        work.done += (f"{action.tool} {action.id}",)
+        work.done += (note_done(action, outcome.metadata.deed),)
     work.done += outcome.metadata.done
     fault, ran = outcome.error, outcome.metadata.arguments
     over = work.failing is not None or work.run[action.step].status.done
@@ -165,8 +166,8 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     data = message.data
     words = f"the message {data.message_id} could not be processed: {data.reason}"
     if work.undoing is not None:
-        awaited = data.message_id.startswith((f"{work.id}/", child_report_id(f"{work.id}.undo.1")))
-        return work.failing if awaited else None
+        awaited = data.message_id.startswith(child_report_id(f"{work.id}.undo.1"))
+        return work.failing if awaited or _waits_for(work, data.message_id) else None
     action = work.actions.get(data.message_id.partition("/")[0])
     if not _waits_for(work, data.message_id):
         return None

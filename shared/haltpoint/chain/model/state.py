@@ -242,8 +242,8 @@ class Chain(Struct, gc=False):
     yeses that cover later calls (C13).
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
-    `done` are the calls that can be undone, as they ended, tool and id each; they are being undone until
-    `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
+    `done` are the calls that can be undone, as they ended, tool, id and words each; they are being undone, or a person
+    is asked whether to, until `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
     `questions` are those that the model asked while planning, `answers` a person's words to them (C11). `failing`: the
     chain fails when what is under way has ended. `active` are the indexes of the steps that have begun and have
     something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.

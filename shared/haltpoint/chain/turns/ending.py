@@ -17,7 +17,7 @@ from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, F
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.undoing import begin_undo, undoes
+from haltpoint.chain.turns.undoing import undo_before_end, undoes
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
@@ -159,7 +159,7 @@ def fail(work: Work, failure: Failure) -> None:
     error = failure.error
     _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
     if undoes(work) and work.done:
-        begin_undo(work, failure)
+        undo_before_end(work, failure)
         return
     if failure.stopped is not None:
         _cancelled(work, *failure.stopped)

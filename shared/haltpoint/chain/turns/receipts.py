@@ -134,7 +134,7 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     index, words = request.step, f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
     if index < 0:
-        return failed(Code.NO_ANSWER, words)
+        return work.failing or failed(Code.NO_ANSWER, words)
     free(work, request)
     if request.action_id:
         action = work.actions[request.action_id]

@@ -1,19 +1,22 @@
-"""What a chain has done is undone before its one end is told, when its task wants that (CONTRACT E7).
+"""What a chain has done is undone before its one end is told, when its task or a person wants that (CONTRACT E7).
 
 The compensations are a chain of their own, a child of the action `<chain>.undo.1`, of no step. Until it reports, the
-chain sends nothing and takes nothing else; when it does not report in time, the end is told without it.
+chain sends nothing and takes nothing else; when it does not report in time, the end is told without it. The question
+whether to undo has a time of its own too, and while it is open the chain takes nothing but its answer.
 """
 
 from typing import Final
 
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.undoing import undo_plan
-from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, PlanOrigin
+from haltpoint.chain.checks.undoing import undo_list, undo_plan
+from haltpoint.chain.model.outputs import Ask, StartChild
+from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, OpenRequest, PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import ask
 from haltpoint.contracts.base import action_of, undo_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.tools import UNDO
 from haltpoint.contracts.work.tasks import Budget, Task, Undo
 
@@ -23,7 +26,7 @@ _PASSED_ON: Final = ("context", "private", "tenant", "user", "language")
 
 
 def undoes(work: Work) -> bool:
-    """Whether what the chain has done, or may be doing now, is to be undone before it ends."""
+    """Whether what the chain has done, or may be doing now, is to be undone before it ends, or a person asked."""
     wanted = work.task.undo or (Undo.ON_FAILURE if work.origin is PlanOrigin.LITERAL else Undo.NEVER)
     if wanted is Undo.NEVER or work.undoing is not None or action_of(work.id) is not None:
         return False
@@ -31,19 +34,37 @@ def undoes(work: Work) -> bool:
     return bool(work.done) or any(f"{one.tool}{UNDO}" in work.world.tools for one in sent)
 
 
-def begin_undo(work: Work, failure: Failure) -> None:
-    """Begin the chain that undoes; the chain ends as `failure` says when that is over."""
+def undo_before_end(work: Work, failure: Failure) -> None:
+    """Undo what the chain has done, which has stopped, or ask a person whether to; then it ends as `failure` says."""
+    work.failing, work.status, work.resume, work.thought = failure, ChainStatus.EXECUTING, None, None
+    kept = {} if work.origin is PlanOrigin.LITERAL else work.actions
+    work.actions = {name: replace(one, status=ActionStatus.DONE) for name, one in kept.items()}
+    work.proposals, work.verdicts, work.resting, work.approvals = {}, {}, {}, {}
+    if work.task.undo is Undo.ASK:
+        _ask_whether(work, failure)
+    else:
+        begin_undo(work)
+
+
+def begin_undo(work: Work) -> None:
+    """Begin the chain that undoes."""
     seconds = work.world.policy.compensation_timeout
     deadline = work.now + int(seconds * 1000)
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
-    done = [entry.partition(" ") for entry in work.done]
-    plan = undo_plan((tool, action) for tool, _, action in done)
+    done = [one.split(" ", 2) for one in work.done]
+    plan = undo_plan((tool, action) for tool, action, *_ in done)
     task = Task(goal=f"Undo {work.id}", plan=plan, budget=Budget(seconds=seconds), **passed_on)
     action = Action(f"{work.id}.undo.1", -1, 1, "undo", "{}", child=undo_id(work.id))
     work.outputs.append(StartChild(action, task, deadline))
     work.tell(FactType.CHAIN_UNDOING, child=action.child)
-    work.status, work.resume, work.thought = ChainStatus.EXECUTING, None, None
-    work.failing, work.undoing = failure, deadline + _SPARE
-    kept = {} if work.origin is PlanOrigin.LITERAL else work.actions
-    work.actions = {name: replace(one, status=ActionStatus.DONE) for name, one in kept.items()}
-    work.proposals, work.verdicts, work.resting, work.approvals = {}, {}, {}, {}
+    work.undoing = deadline + _SPARE
+
+
+def _ask_whether(work: Work, failure: Failure) -> None:
+    """One question about all that can be undone. The chain's own time may be over, and does not count for it."""
+    ended = "has failed" if failure.stopped is None else "was cancelled"
+    why = failure.error.message.rstrip(".")
+    words = f"The chain {ended}: {why}. Undo what it has done, the last first?"
+    work.undoing = work.now + int(work.world.policy.request_timeout * 1000)
+    request = OpenRequest(work.asked + 1, RequestKind.CONFIRMATION, -1, "", work.undoing, question=words)
+    ask(work, Ask(request, preview=undo_list(work.done)))

@@ -42,7 +42,7 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
 def details(request: RequestView) -> Iterator[str]:
     """What a person has to know beside the question, a line each: options, the call, the form, or the whole case."""
     yield from _options(request)
-    if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
+    if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT) and request.tool:
         yield call(request.tool, request.arguments, width=10_000)
     for reason in request.reasons:
         if reason.source is not None:
@@ -113,6 +113,8 @@ def _cut(words: str) -> str:
 def commands(request: RequestView) -> list[tuple[str, str]]:
     """What may be typed behind `haltpoint answer REQUEST`, each with what it means."""
     chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
+    if request.kind is RequestKind.CONFIRMATION and not request.tool:  # whether to undo what the chain has done
+        return [("--approve", "undo it"), ("--reject WORDS", "leave it as it is")]
     own = list(_COMMANDS[request.kind])
     if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
         own.insert(1, ("--approve --for parameter", "approve every later value of it too; also: call, value, tool"))

@@ -31,10 +31,11 @@ class Mode(StrEnum):
 
 
 class Undo(StrEnum):
-    """Whether a chain that fails or is cancelled undoes what it has done before it ends (E7)."""
+    """Whether a chain that fails or is cancelled undoes what it has done before it ends, or asks a person (E7)."""
 
     ON_FAILURE = "on_failure"
     NEVER = "never"
+    ASK = "ask"
 
 
 class Budget(Strict):
