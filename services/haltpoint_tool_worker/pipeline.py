@@ -28,7 +28,7 @@ from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission.admit import Admission, ToolCall
-from haltpoint_tool_worker.admission.approval import NOT_APPROVED, bound, refusal
+from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.judges import Refusal
 from haltpoint_tool_worker.admission.limits import Limits, held_back
@@ -179,9 +179,9 @@ class Pipeline:
 
     def _unclaimed(self, job: Job, status: ClaimStatus, call: ToolCall | None = None) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it, or that no approval
-        of it counts.
+        of it counts, or that its chain is being cancelled.
         """
-        if status in NOT_APPROVED:
+        if status in NOT_STARTED:
             records = () if call is None else call.records
             return self._finished(job, refusal(job.request.tool, status), time.time_ns() // 1_000_000, records)
         if status is ClaimStatus.IN_DOUBT:

@@ -320,7 +320,7 @@ def inspect_garden() -> None:
     raise ToolError.permission("the garden is closed")
 
 
-@tool(says="Printed {pages} pages")
+@tool(says="Printed {pages} pages", timeout="1h")
 async def print_pages(pages: int, ctx: Ctx) -> dict[str, int]:
     """Print pages, one after the other, until all are printed or the chain is cancelled."""
     _write_down(ctx, "printing")
@@ -333,7 +333,7 @@ async def print_pages(pages: int, ctx: Ctx) -> dict[str, int]:
     return {"pages": pages}
 
 
-@tool(read_only=True)
+@tool(read_only=True, timeout="1h")
 def count_sheep(ctx: Ctx) -> int:
     """Count in a thread until the chain is cancelled."""
     sheep = 0

@@ -16,10 +16,11 @@ from haltpoint_tool_worker.results.outcomes import Reading, read_failure
 from haltpoint_tool_worker.running.job import Job
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
-NOT_APPROVED: Final = {
+NOT_STARTED: Final = {
     ClaimStatus.UNAPPROVED: "no approval of this call is on record",
     ClaimStatus.CHANGED: "the approval on record is one of another call",
     ClaimStatus.LATE: "the approval came too long ago",
+    ClaimStatus.STOPPED: "its chain was cancelled",
 }
 
 
@@ -48,6 +49,6 @@ def bound(reading: Reading, job: Job, text: str, shown: Shown, *, changed: bool,
 
 
 def refusal(tool: str, status: ClaimStatus) -> Reading:
-    """The result of a call that an order calls approved, and that no record lets run (R5)."""
-    words = f"{tool} was not called: {NOT_APPROVED[status]}"
+    """The result of a call that an order calls approved, and that no record lets run (R5), or whose chain ends (E7)."""
+    words = f"{tool} was not called: {NOT_STARTED[status]}"
     return read_failure(Failure(fault_of(ErrorType.DENIED, words), Cause.NO_EFFECT))

@@ -9,7 +9,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
-from haltpoint.runtime.store.rows import Kind
+from haltpoint.runtime.store.rows import Head, Key, Kind
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
@@ -68,6 +68,19 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
     assert await claim(desk, order) == Claimed(GO, 1)
     assert await claim(desk, order) == Claimed(DOUBT, 2)
     assert await claim(desk, order) == Claimed(DOUBT, 3)
+
+
+async def test_e7_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt_stays_one(desk: Desk) -> None:
+    started, fresh = await desk.order_of(literal_task(1, "send")), await desk.order_of(literal_task(1, "send"))
+    assert await claim(desk, started) == Claimed(GO, 1)
+    for order in (started, fresh):
+        chain = order.data.action_id.partition(".")[0]
+        await desk.redis.hset(desk.topology.key_of(Key.CHAIN, chain), Head.RESUME, "cancelled")
+    assert await claim(desk, started) == Claimed(DOUBT, 2)
+    assert await claim(desk, fresh) == Claimed(ClaimStatus.STOPPED, 0)
+    leases = [Lease(one.ref, one.data.action_id, 0) for one in (started, fresh)]
+    assert await desk.receipt_store.cancelled(leases) == [True, True]
+    assert await desk.finish(fresh) is Completion.RECORDED
 
 
 async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:

@@ -78,6 +78,11 @@ def children(story: Story) -> list[StartChild]:
     return [one for decision in story.decisions for one in decision.outputs if isinstance(one, StartChild)]
 
 
+def stops_what_runs(story: Story) -> bool:
+    """Whether workers see that the chain is being cancelled."""
+    return story.chain.resume is ChainStatus.CANCELLED
+
+
 def over(story: Story) -> None:
     """The chain that undoes has ended."""
     data = ToolCompleted.Data(action_id="c.undo.1", outcome=OK)
@@ -112,8 +117,25 @@ def test_e7_a_chain_that_is_cancelled_waits_for_what_runs_and_undoes_that_too() 
     story.submit()
     story.cancel("enough")
     assert (story.final_facts, children(story)) == ([], [])
+    assert stops_what_runs(story)
     story.result(PLANTED)
     assert len(children(story)) == 1
+    assert not stops_what_runs(story)
+    over(story)
+    assert story.final_facts == ["chain.cancelled"]
+    assert story.told("chain.cancelled")[0]["reason"] == "enough"
+
+
+def test_e7_what_runs_beside_a_failure_is_stopped_when_the_chain_is_cancelled_meanwhile() -> None:
+    steps = [tool_step(name, call(tool)) for name, tool in (("a", "plant"), ("b", "look"))]
+    story = Story(Task(goal="x", plan=plan(*steps), parallel=2), PLANT, UPROOT, spec("look"))
+    story.submit()
+    planted, looked = (one.action for one in story.dispatches)
+    story.result(failed(ErrorType.PERMISSION), action=looked)
+    assert not stops_what_runs(story)
+    story.cancel("enough")
+    assert stops_what_runs(story)
+    story.result(PLANTED, action=planted)
     over(story)
     assert story.final_facts == ["chain.cancelled"]
     assert story.told("chain.cancelled")[0]["reason"] == "enough"
@@ -214,6 +236,18 @@ def test_e7_a_child_says_what_can_be_undone_and_leaves_it_to_its_root() -> None:
     data = ToolCompleted.Data(action_id="c.a.1", outcome=report.outcome)
     story.hear(ToolCompleted(id=child_report_id("c.a.1"), source="t", subject="c", data=data), "{}")
     assert children(story)[-1].task.plan == undo_plan([("plant", "c~a-1.s.1")])
+
+
+def test_e7_a_child_that_is_cancelled_waits_for_what_can_be_undone_and_tells_its_root_of_it() -> None:
+    story = Story(Task(goal="x", plan=plan(tool_step("s", call("plant")))), PLANT, UPROOT)
+    story.first = story.chain = structs.replace(story.chain, id="c~a-1")
+    story.submit()
+    story.cancel()
+    assert (story.final_facts, stops_what_runs(story)) == ([], True)
+    story.result(PLANTED)
+    (report,) = [one for decision in story.decisions for one in decision.outputs if isinstance(one, Report)]
+    assert report.outcome.metadata.done == ("plant c~a-1.s.1",)
+    assert (children(story), story.final_facts) == ([], ["chain.cancelled"])
 
 
 def test_e7_a_skill_is_cancelled_and_what_it_has_done_is_undone() -> None:

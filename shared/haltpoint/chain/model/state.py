@@ -232,7 +232,8 @@ class Failure:
 class Chain(Struct, gc=False):
     """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
 
-    `resume` is the state to take up again when no request is open. `proposals` holds, for steps in progress, the
+    `resume` is the state to take up again when no request is open; of a chain that ends as cancelled when what runs has
+    been stopped it is that end, and workers see it. `proposals` holds, for steps in progress, the
     checked proposal whose held calls may still run, `verdicts` the calls of it that are refused, by their place, each
     with the fault. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last

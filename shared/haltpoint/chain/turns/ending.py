@@ -148,17 +148,19 @@ def fail(work: Work, failure: Failure) -> None:
     siblings = None if step_id is None else work.steps[work.graph.index[step_id]].siblings or work.task.siblings
     waits = siblings is Siblings.COLLECT or (undoes(work) and work.now < work.deadline)
     if waits and is_acting(work):
-        if work.failing is None:
+        if work.failing is None or failure.stopped is not None:
             work.failing = failure
             for request in withdraw(work, failure.error.message):
                 free(work, request)
             if work.origin is PlanOrigin.LITERAL:
                 work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
+        if failure.stopped is not None:
+            work.resume = ChainStatus.CANCELLED
         return
     failure = work.failing or failure
     error = failure.error
     _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
-    if undoes(work) and work.done:
+    if work.done and undoes(work) and action_of(work.id) is None:
         undo_before_end(work, failure)
         return
     if failure.stopped is not None:
@@ -176,7 +178,7 @@ def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
     words = reason or "the chain was cancelled"
-    if undoes(work):  # once what runs has ended
+    if undoes(work):  # once what runs has been stopped
         for index in work.active:
             _cancel_children(work, index, words)
         fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))

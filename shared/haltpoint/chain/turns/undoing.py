@@ -26,12 +26,15 @@ _PASSED_ON: Final = ("context", "private", "tenant", "user", "language")
 
 
 def undoes(work: Work) -> bool:
-    """Whether what the chain has done, or may be doing now, is to be undone before it ends, or a person asked."""
+    """Whether what the chain has done, or may be doing now, is to be undone before it ends, or a person asked. Of a
+    child, whether it may be doing such a thing now: its root undoes it.
+    """
     wanted = work.task.undo or (Undo.ON_FAILURE if work.origin is PlanOrigin.LITERAL else Undo.NEVER)
-    if wanted is Undo.NEVER or work.undoing is not None or action_of(work.id) is not None:
+    if wanted is Undo.NEVER or work.undoing is not None:
         return False
     sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED)
-    return bool(work.done) or any(f"{one.tool}{UNDO}" in work.world.tools for one in sent)
+    runs = any(f"{one.tool}{UNDO}" in work.world.tools for one in sent)
+    return runs or (bool(work.done) and action_of(work.id) is None)
 
 
 def undo_before_end(work: Work, failure: Failure) -> None:

@@ -36,7 +36,7 @@ class ClaimStatus(StrEnum):
     """`done`, `stale`: nothing to run, the entry was finished. `in_doubt`: do not run it, complete it as IN_DOUBT.
 
     `lost`: another worker has taken the entry over; nothing was done. `unapproved`, `changed`, `late`: there is no yes
-    of a person to this call, it is one to another call, or it is too old (G1).
+    of a person to this call, it is one to another call, or it is too old (G1). `stopped`: its chain is being cancelled.
     """
 
     GO = "go"
@@ -47,6 +47,7 @@ class ClaimStatus(StrEnum):
     UNAPPROVED = "unapproved"
     CHANGED = "changed"
     LATE = "late"
+    STOPPED = "stopped"
 
 
 @value
@@ -204,12 +205,13 @@ class ReceiptStore:
         return [kept[one] for one in leases]
 
     async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
-        """For each whether its chain was cancelled."""
+        """For each whether its chain was cancelled, or will be when what runs has been stopped."""
         chains = {(one.ref.partition, chain_of(one.action_id)) for one in leases}
         keys = {chain: self._topology.key(partition, Key.CHAIN, chain) for partition, chain in chains}
-        found = await asyncio.gather(*(self._calls.call("HGET", key, Head.STATUS) for key in keys.values()))
-        status = dict(zip(keys, found, strict=True))
-        return [status[chain_of(one.action_id)] == b"cancelled" for one in leases]
+        states = Head.STATUS, Head.RESUME
+        found = await asyncio.gather(*(self._calls.call("HMGET", key, *states) for key in keys.values()))
+        over = {chain for chain, said in zip(keys, found, strict=True) if b"cancelled" in said}
+        return [chain_of(one.action_id) in over for one in leases]
 
     async def release(self, lease: Lease) -> bool:
         """Hand an entry back, as if it were new; False when it is not ours or may not be run by another.

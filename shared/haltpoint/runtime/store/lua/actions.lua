@@ -2,15 +2,15 @@
 
 local NONE = '-' -- in place of an entry and of a token
 
--- The row as a table, with the status of its chain; nil when there is none.
+-- The row as a table, with the status of its chain and the one to come; nil when there is none.
 local function read_action(prefix, chain, name)
-  local is = redis.call('HMGET', row(prefix, KEY.CHAIN, chain), name, HEAD.STATUS)
+  local is = redis.call('HMGET', row(prefix, KEY.CHAIN, chain), name, HEAD.STATUS, HEAD.RESUME)
   if not is[1] then
-    return nil, is[2]
+    return nil, is[2], is[3]
   end
   local entry, epoch, attempt, repeatable, state, token = string.match(is[1], '^(%S+) (%d+) (%d+) (%d) (%S+) (%S+)$')
   return { entry = entry, epoch = tonumber(epoch), attempt = attempt, repeatable = repeatable, state = state,
-    token = token }, is[2]
+    token = token }, is[2], is[3]
 end
 
 local function row_of(entry, epoch, attempt, repeatable, state, token)

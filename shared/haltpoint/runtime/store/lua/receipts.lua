@@ -33,13 +33,14 @@ Returns {status, epoch}:
   stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
   lost      the entry is pending for another consumer, or for none: nothing was done
   unapproved, changed, late   no approval, one of another call, or an expired one: nothing was done
+  stopped   its chain is being cancelled and no worker had started it: nothing was done
   in_doubt  a worker had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
   go        run it under `epoch`
 ]]
 register('claim', function(keys, args)
   local prefix, stream, entry, token = prefix_of(keys), args[1], args[2], args[5]
   local chain, name = split(args[3])
-  local action, status = read_action(prefix, chain, name)
+  local action, status, to_come = read_action(prefix, chain, name)
   if FINAL[status] or (action and has_receipt(prefix, chain, name)) then
     finish(prefix, stream, entry)
     return { 'done', 0 }
@@ -57,6 +58,8 @@ register('claim', function(keys, args)
     state = starts and STATE.STARTED or action.state
     if is_in_doubt(action) then
       state = STATE.IN_DOUBT
+    elseif starts and to_come == 'cancelled' and action.state == STATE.SENT then
+      return { 'stopped', epoch }
     elseif starts and digest ~= '' then
       local refused = consume_approval(prefix, chain, name, digest)
       if refused then
