@@ -100,6 +100,7 @@ def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", l
         claims_check=file.claims_check,
         unasked_effects=file.unasked_effects,
         targets=file.targets,
+        modes=file.mode,
         sourced=tuple(glob for rule in file.approvals if rule.names_source for glob in rule.tools),
     )
 

@@ -10,6 +10,7 @@ from haltpoint.chain.words.patterns import required_by_words
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
@@ -52,6 +53,7 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
         "freeze",
     ]
     assert policy.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
+    assert policy.modes == {"send_*": Mode.STRICT, "note_*": Mode.ADVISORY}
     assert (policy.targets.add, policy.targets.remove) == (("wallet*", "room"), ("user",))
     assert (
         policy.messages.escalate.format(expected_tools="x", count=3)
@@ -112,6 +114,9 @@ def test_all_patterns_may_be_off() -> None:
         ("[[patterns]]\nid='a'\nsession='x'\ndoes='forbidden'", "pattern 'a' looks at words only"),
         ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbid'", "pattern 'a'.does: Input should be 'required', "),
         ("unasked_effects = 'forbid'", "unasked_effects: Input should be 'ask', 'refuse' or 'allow'"),
+        ("mode = 'strict'", "mode: Input should be a valid dictionary"),
+        ("[mode]\n'send_*' = 'loose'", "mode.send_*: Input should be 'strict', 'advisory' or 'off'"),
+        ("[mode]\n'' = 'off'", "mode"),
         ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),

@@ -62,8 +62,8 @@ class CheckedCall:
 
     @property
     def mode(self) -> Mode:
-        """How far the model is held to its word in the step."""
-        return self.work.mode(self.index)
+        """How far the model is held to its word in it."""
+        return self.work.mode(self.index, self.spec.name)
 
     @cached_property
     def known(self) -> Known:

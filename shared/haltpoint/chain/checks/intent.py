@@ -49,11 +49,12 @@ def look_at_goal(work: Work, index: int, proposal: Proposal) -> str | None:
     """The first tool of a proposal that no entry names: the goal is looked at for it now, and never again. None: there
     is none.
     """
-    step, mode, tools, intent = work.steps[index], work.mode(index), work.world.tools, intent_of(work)
+    step, tools, intent = work.steps[index], work.world.tools, intent_of(work)
     new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in intent.looked_at]
-    open_ones = [tool for tool in new if may_call(step, tools[tool], mode, work.chain.task)]
-    free = (tool for tool in open_ones if forbidden(work, mode, tool) is None)
-    for tool in (one for one in free if unasked(work, mode, one) is not Treatment.ALLOW):
+    modes = {tool: work.mode(index, tool) for tool in new}
+    open_ones = [tool for tool in new if may_call(step, tools[tool], modes[tool], work.chain.task)]
+    free = (tool for tool in open_ones if forbidden(work, modes[tool], tool) is None)
+    for tool in (one for one in free if unasked(work, modes[one], one) is not Treatment.ALLOW):
         work.intent = msgspec.structs.replace(intent, looked_at=(*intent.looked_at, tool))
         return tool
     return None
@@ -66,14 +67,14 @@ def tellable(work: Work, index: int | None) -> frozenset[str]:
     due = () if index is None else work.steps[index].promised_tools
     known = (one for one in work.world.tools.values() if not one.internal and in_scope(one.name, work.task))
     asked = (one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
-    return frozenset(name for name in asked if forbidden(work, work.mode(index), name) is None)
+    return frozenset(name for name in asked if forbidden(work, work.mode(index, name), name) is None)
 
 
 def bounds_inside(work: Work, index: int, tool: str) -> Intent:
     """What the user's words say of the calls that this tool makes in turn: what is forbidden, and what a person is to
     be asked about, unless that is this tool too, which was asked about itself.
     """
-    intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index)
+    intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index, tool)
     asks = tuple(_holding(intent.ask_before, mode))
     names = _effects_of(work, tool) if asks else []
     return Intent(
@@ -227,9 +228,15 @@ def _in_reach(work: Work) -> set[str]:
     return {name for tool in work.world.tools if in_scope(tool, work.task) for name in _effects_of(work, tool)}
 
 
+def _owed_strictly(work: Work) -> tuple[NotDone, ...]:
+    """Those that a strict tool would do."""
+    due = owed(work)
+    return tuple(one for one in due if any(work.mode(None, name) is Mode.STRICT for name in one.tool.split(_OR)))
+
+
 def remind(work: Work) -> tuple[Correction, ...]:
     """What a strict chain still owes at its end, for the one time that the model is asked once more; then nothing."""
-    due = owed(work) if work.mode(None) is Mode.STRICT else ()
+    due = _owed_strictly(work)
     if not due or work.intent is None or work.intent.reminded:
         return ()
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
@@ -245,7 +252,7 @@ def remind(work: Work) -> tuple[Correction, ...]:
 
 def falls_short(work: Work) -> str | None:
     """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
-    due = owed(work) if work.mode(None) is Mode.STRICT else ()
+    due = _owed_strictly(work)
     if not due or (intent_of(work).reminded and work.cited):
         return None
     return "; ".join(map(_not_done, due))

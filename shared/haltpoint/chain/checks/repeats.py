@@ -81,7 +81,7 @@ def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
 
 def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
     """What a tool with hooks has done in other actions, in words by the signatures of its calls."""
-    bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step) is Mode.STRICT
+    bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step, action.tool) is Mode.STRICT
     if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
         return {}
     others = (one for one in work.actions.values() if one.id != action.id and one.outcome)

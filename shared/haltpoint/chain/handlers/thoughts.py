@@ -62,7 +62,8 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
         return None
     if task.style is Style.PLAN:
         return think_plan(work)
-    if task.mode is not Mode.OFF and task.intent is None:
+    modes = (task.mode, *work.world.policy.modes.values())
+    if task.intent is None and any(mode is not Mode.OFF for mode in modes):
         return think_intent(work)
     take_up(work, None)
     begin_open(work)
@@ -129,9 +130,10 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     if plan is None:
         found, missing = [fault or "the reply has no plan"], tuple[Correction, ...]()
     else:
-        named, mode = tellable(work, None), work.mode(None)
+        named = tellable(work, None)
         wrong = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.task, named=named)
-        limits = ((step.id, forbidden(work, mode, name)) for step in plan.steps for name in step.required_tools)
+        required = ((step.id, name) for step in plan.steps for name in step.required_tools)
+        limits = ((step_id, forbidden(work, work.mode(None, name), name)) for step_id, name in required)
         wrong = (*wrong, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
         found, missing = [str(one) for one in wrong], plan_pattern_faults(work, plan)
     if len(found) > MOST_FAULTS:

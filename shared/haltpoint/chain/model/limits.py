@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from datetime import UTC
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 import msgspec
 
@@ -15,11 +16,14 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Task
 
+Said = TypeVar("Said")
+
 
 @value
 class Policy:
     """The numbers and words that rule every chain. Times in seconds. Calls of the tools that the globs `sourced` name
-    have the sources of their values in every mode (G4).
+    have the sources of their values in every mode (G4). `modes` are those that the policy file gives to tools, by name
+    or glob.
     """
 
     max_turns: int = 10
@@ -41,6 +45,7 @@ class Policy:
     unasked_effects: Treatments = Treatment.ASK
     targets: Targets = field(default_factory=Targets)
     sourced: tuple[str, ...] = ()
+    modes: dict[str, Mode] = field(default_factory=dict)
 
 
 @value
@@ -66,16 +71,29 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
     return min(limits)
 
 
-def mode(task: Task, step: Step | None) -> Mode:
-    """How far the model is held to its word; a step may only tighten what the task says."""
-    if step is None or step.tool_validation_mode is None or task.mode is Mode.STRICT:
-        return task.mode
-    return Mode(step.tool_validation_mode.value)
+def mode(task: Task, step: Step | None, modes: Mapping[str, Mode] = {}, tool: str | None = None) -> Mode:
+    """How far the model is held to its word; a step may only tighten what the task says. What `modes` say of a tool
+    counts in the place of both: for its calls (`tool`), and for a step that promises it; of several the strictest.
+    """
+    own = task.mode
+    if step is not None and step.tool_validation_mode is not None and own is not Mode.STRICT:
+        own = Mode(step.tool_validation_mode.value)
+    if not modes:
+        return own
+    if tool is not None:
+        return _said_of(modes, tool) or own
+    promised = () if step is None else step.promised_tools
+    return strictest(*(_said_of(modes, name) or own for name in promised)) if promised else own
 
 
-def validation(task: Task, step: Step, *, unkept: bool) -> str:
+def strictest(*modes: Mode) -> Mode:
+    """The strictest of several modes."""
+    return min(modes, key=list(Mode).index)
+
+
+def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
     """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
-    unchecked = step.step_type is StepType.REASONING or mode(task, step) is Mode.OFF
+    unchecked = step.step_type is StepType.REASONING or mode is Mode.OFF
     return "failed" if unkept else "skipped" if unchecked else "passed"
 
 
@@ -105,8 +123,12 @@ def treatment(rules: Treatments, tool: str) -> Treatment:
     """What a policy says of a tool: under its name, else under the first glob that fits; else a person is asked."""
     if isinstance(rules, Treatment):
         return rules
-    fits = (said for glob, said in rules.items() if fnmatchcase(tool, glob))
-    return rules.get(tool) or next(fits, Treatment.ASK)
+    return _said_of(rules, tool) or Treatment.ASK
+
+
+def _said_of(rules: Mapping[str, Said], tool: str) -> Said | None:
+    """What is said of a tool: under its name, else under the first glob that fits."""
+    return rules.get(tool) or next((said for glob, said in rules.items() if fnmatchcase(tool, glob)), None)
 
 
 def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:

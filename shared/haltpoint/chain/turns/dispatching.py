@@ -187,7 +187,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
         unasked = PlanOrigin.LITERAL
     elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
         unasked = SourceKind.PERSON
-    elif spec.provenance and (mode := work.mode(action.step)) is not Mode.STRICT:
+    elif spec.provenance and (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:
         origins = origin_actions(spec, work.actions)

@@ -58,7 +58,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     if failure is None:
         run, validation = work.run[index], "passed"
         if work.origin is not PlanOrigin.LITERAL:
-            validation = limits.validation(work.task, step, unkept=run.unkept)
+            validation = limits.validation(step, work.mode(index), unkept=run.unkept)
         if work.origin is not PlanOrigin.LITERAL or run.taken < len(step.actions):
             drop_held(work, index, "step completed")
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)

@@ -96,7 +96,7 @@ def _effects(checked: CheckedCall) -> set[str]:
 def owner_of(work: Work, index: int, tool: str) -> str | None:
     """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
     spec = work.world.tools.get(tool)
-    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.task):
+    if spec is None or may_call(work.steps[index], spec, work.mode(index, tool), work.task):
         return None
     others = ((number, step) for number, step in enumerate(work.steps) if number != index)
     return next((one.id for n, one in others if tool in one.promised_tools and not work.run[n].status.done), None)

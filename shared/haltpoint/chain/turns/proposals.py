@@ -153,7 +153,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
     turn. Only here provenance is checked, and while other calls of the step are under way nothing is refused: their
     results may be origins.
     """
-    proposal, mode = work.proposals.get(index, _NOTHING), work.mode(index)
+    proposal = work.proposals.get(index, _NOTHING)
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
     for place in range(work.run[index].taken, len(proposal.calls)):
         proposed, run = proposal.calls[place], work.run[index]
@@ -162,7 +162,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
         if place in work.verdicts.get(index, ()) or owner_of(work, index, proposed.tool) is not None:
             continue
         checked = CheckedCall.proposed(work, index, proposed)
-        fault = fault_of(checked)
+        fault, mode = fault_of(checked), checked.mode
         if fault is not None and run.pending:
             return Gate.HELD
         if fault is not None and not (fault.violation in _LET_RUN and mode is Mode.ADVISORY):

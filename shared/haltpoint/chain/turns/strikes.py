@@ -5,6 +5,7 @@ from typing import Final
 
 from haltpoint.chain.checks.contract import call_form
 from haltpoint.chain.checks.intent import pattern_faults
+from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.work import Work
@@ -36,13 +37,16 @@ def violate(
     said: str,
     *,
     counted: bool = False,
+    weighs: bool | None = None,
 ) -> None:
     """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
 
     Where there is no step it is the plan's or the answer's. `counted`: the step has had its strike for this thought,
-    also when a success has ended the chain's row since.
+    also when a success has ended the chain's row since. `weighs`: whether it may be a strike,
+    when not the mode of the step says that.
     """
-    if work.mode(index) is not Mode.OFF and all(one.thought_id != thought for one in work.case):
+    weighs = work.mode(index) is not Mode.OFF if weighs is None else weighs
+    if weighs and all(one.thought_id != thought for one in work.case):
         work.strikes += 1
         if index is not None and not counted:
             work.edit(index).strikes += 1
@@ -60,15 +64,20 @@ def violate(
         )
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
         told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.strikes}
+        told |= {} if weighs else {"counted": False}
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
 
 def strike(work: Work, index: int, *faults: Correction, call: int | None = None) -> None:
     """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
-    the fault is the verdict on this call: it is refused.
+    the fault is the verdict on this call: it is refused. Where the policy file holds the tool to less than the step is
+    held to, its calls are no strikes.
     """
-    run = work.edit(index)
-    violate(work, index, work.acted_on(index), faults, work.proposals[index].content, counted=run.struck)
+    run, own = work.edit(index), work.mode(index)
+    judged = strictest(*(work.mode(index, one.tool) for one in faults))
+    weighs = judged is not Mode.OFF and strictest(judged, own) is judged
+    said = work.proposals[index].content
+    violate(work, index, work.acted_on(index), faults, said, counted=run.struck, weighs=weighs)
     run.struck = True
     if call is not None:
         work.verdicts = {**work.verdicts, index: {**work.verdicts.get(index, {}), call: faults[0]}}

@@ -6,13 +6,11 @@ policy's patterns: what a model made up is counted as one, so that nobody can fi
 
 from typing import Final
 
-from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
 
 UNKNOWN: Final = "?"
@@ -68,7 +66,7 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
     struck = before.case[-1].thought_id if before.case else None
     for told in (fact.details for fact in decision.facts if fact.type is _VIOLATED):
         counts[f"model:violations:{model}"] += 1
-        strike = told["thought_id"] != struck and _mode(before, told.get("step_id")) is not Mode.OFF
+        strike = told["thought_id"] != struck and told.get("counted", True)
         if strike:
             struck = told["thought_id"]
             counts[f"model:strikes:{model}"] += 1
@@ -79,12 +77,6 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
                 counts[f"tool:strikes:{tool}"] += 1
         if told.get("pattern"):
             counts[f"pattern:violations:{told['pattern']}"] += 1
-
-
-def _mode(chain: Chain, step_id: str | None) -> Mode:
-    """How far the model was held to its word there; without a step: about the plan or the answer."""
-    index = chain.graph.index.get(step_id or "")
-    return limits.mode(chain.task, None if chain.plan is None or index is None else chain.plan.steps[index])
 
 
 def _model(message: Message) -> str:

@@ -189,14 +189,15 @@ def _step(
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(_action(record, record.actions[name], times) for name in ids if name in record.actions)
     started, ended = times.get(step.id, (None, None))
+    promised, origin = contract_view.promises(step, actions), record.head.get("origin", "")
     became: dict[str, Any] = {
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
-        "validation_status": contract_view.validation(record.task, step, run, record.head.get("origin", "")),
+        "validation_status": contract_view.validation(record.task, step, run, origin, promised),
         "strikes": run.strikes,
         "started_at": started,
         "ended_at": ended,
-        "promises": contract_view.promises(step, actions),
+        "promises": promised,
         "result": _result(record, run, actions, thoughts),
         "thoughts": thoughts,
         "actions": actions,
