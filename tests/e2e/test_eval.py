@@ -14,6 +14,7 @@ from haltpoint.cli.local.system import free_port
 from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, well
+from haltpoint.evals.turns import TASKS
 from haltpoint.testing.script import Conversation, Rule, Say
 from haltpoint.testing.script_model import ScriptedModel
 from tests.e2e.running import CHECKOUT, HALTPOINT
@@ -162,3 +163,13 @@ async def test_an_interrupted_eval_leaves_nothing_behind(tmp_path: Path) -> None
 
     assert await asyncio.wait_for(running.wait(), PATIENCE) == 130
     assert records(tmp_path) == []
+
+
+def test_several_actions_in_a_turn_save_turns_and_tokens_and_cost_violations(tmp_path: Path) -> None:
+    told = run(tmp_path, "--turns", "-q")
+    one, several = told["1"], told["4"]
+    assert one["done"] == several["done"] == one["tasks"] == several["tasks"] == len(TASKS)
+    assert several["turns"] < one["turns"]
+    assert several["tokens"] < one["tokens"]
+    assert one["violations"] == 0
+    assert several["violations"] == sum(task.person != "" for task in TASKS)

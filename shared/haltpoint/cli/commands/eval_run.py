@@ -4,11 +4,11 @@ import asyncio
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import CliError, Exit
@@ -17,7 +17,7 @@ from haltpoint.cli.local.system import System
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.evals import effects
+from haltpoint.evals import effects, turns
 from haltpoint.evals.case import Case
 from haltpoint.evals.history import History
 from haltpoint.evals.player import Player
@@ -68,6 +68,19 @@ def _all(
         raise CliError("HP-052", "the gateway refused", first.detail, f"The services' log is {log}") from first
 
 
+def run_turns(setting: int) -> list[turns.Played]:
+    """Run the set `turns`, task by task, with so many actions in a turn. Raises HaltpointError, GatewayError."""
+
+    async def whole(folder: Path) -> list[turns.Played]:
+        async with ScriptedModel(turns.AllAtOnce()) as model:
+            own = OwnModel(model.base_url, turns.AllAtOnce.model)
+            async with _system(folder, own, limits={"actions_per_turn": setting}) as client:
+                return [await turns.play(client, task) for task in turns.TASKS]
+
+    with tempfile.TemporaryDirectory(prefix="haltpoint-eval-") as folder:
+        return asyncio.run(whole(Path(folder)))
+
+
 async def _run(
     folder: Path, work: Sequence[tuple[Case, Mode]], real: OwnModel | None, done: Callable[[History], None]
 ) -> list[History]:
@@ -84,21 +97,28 @@ async def _run(
         if model is None:
             scripted = await stack.enter_async_context(ScriptedModel(Player(case for case, _ in work)))
             model = OwnModel(scripted.base_url, "suite")
-        log = stack.enter_context((folder / "services.log").open("wb"))
-        settings = load(
+        client = await stack.enter_async_context(_system(folder, model))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(client, case, mode)) for case, mode in work]
+    return [task.result() for task in tasks]
+
+
+@asynccontextmanager
+async def _system(folder: Path, model: OwnModel, **settings: Any) -> AsyncGenerator[Client]:
+    """A system with the suite's tools and these settings, and a client of it. Its log is in the folder."""
+    with (folder / "services.log").open("wb") as log:
+        loaded = load(
             state_dir=str(folder),
             tools="haltpoint.evals.tools",
             gateway={"port": 0},
             model={"base_url": model.url, "name": model.name, "timeout": _SECONDS_REAL},
+            **settings,
         )
         system = System(
             # Always a server of its own, whatever is configured: no data of the user are touched.
-            settings.model_copy(update={"redis_url": None}),
+            loaded.model_copy(update={"redis_url": None}),
             environment={effects.PLACE: str(folder / "effects.jsonl")},
             output=log,
         )
-        await stack.enter_async_context(system)
-        client = await stack.enter_async_context(Client(system.url, (folder / KEY_FILE).read_text().strip()))
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(client, case, mode)) for case, mode in work]
-    return [task.result() for task in tasks]
+        async with system, Client(system.url, (folder / KEY_FILE).read_text().strip()) as client:
+            yield client

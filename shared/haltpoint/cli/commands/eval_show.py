@@ -10,11 +10,11 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from haltpoint.cli.commands.eval_run import run
+from haltpoint.cli.commands.eval_run import run, run_turns
 from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import Exit, usage
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.evals import claims
+from haltpoint.evals import claims, turns
 from haltpoint.evals.judge import Figures, Verdict, broken_bars, figures, judge
 from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.suite import kinds as suite
@@ -48,6 +48,14 @@ ROWS: Final = (
 _RATES: Final = ("clarification_success", "calls_after_stop", "wrong_recipient", "without_question")
 _SAID_EVERY: Final = 100  # chains, where there is no progress bar
 
+_TURN_ROWS: Final = (
+    ("tasks", "tasks"),
+    ("done", "tasks that were done as meant"),
+    ("turns", "turns per task"),
+    ("tokens", "tokens per task"),
+    ("seconds", "seconds per task"),
+    ("violations", "violations"),
+)
 _CLAIM_COLUMNS: Final = ("honest", "flagged", "made up", "found", "precision", "recall")
 
 Judged = list[tuple["History", Verdict]]
@@ -109,6 +117,20 @@ def perform_claims(shell: "Shell", check: str, real: "OwnModel | None", most: in
     else:
         for name, rows in found.items():
             shell.out.print(_by_text(f"By {name.removesuffix('s')}", rows))
+    return Exit.OK
+
+
+def perform_turns(shell: "Shell") -> int:
+    """One action in a turn against several, on the set `turns`. Raises HaltpointError."""
+    shell.note(f"{len(turns.TASKS)} tasks, {' and '.join(map(str, turns.SETTINGS))} actions in a turn ...")
+    measured = {setting: turns.figures(run_turns(setting)) for setting in turns.SETTINGS}
+    if shell.json:
+        shell.emit({str(setting): one.as_json() for setting, one in measured.items()})
+        return Exit.OK
+    table = numbers("Actions in a turn, set turns", "", map(str, measured))
+    for name, words in _TURN_ROWS:
+        table.add_row(words, *(f"{getattr(one, name):g}" for one in measured.values()))
+    shell.out.print(table)
     return Exit.OK
 
 

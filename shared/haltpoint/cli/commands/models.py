@@ -66,6 +66,9 @@ def add_to(app: typer.Typer) -> None:
             bool,
             typer.Option("--claims", help="Measure a claims check on the labelled texts (needs a checkout)."),
         ] = False,
+        turns: Annotated[
+            bool, typer.Option("--turns", help="Measure one action in a turn against several, on tasks of their own.")
+        ] = False,
         check: Annotated[
             str, typer.Option(metavar="CHECK", help="With --claims: hint, model or module:function.")
         ] = "hint",
@@ -76,6 +79,8 @@ def add_to(app: typer.Typer) -> None:
         from haltpoint.cli.commands import eval_show
         from haltpoint.contracts.work import tasks
 
+        if turns:
+            return eval_show.perform_turns(shell)
         if claims:
             return eval_show.perform_claims(shell, check, real, chains)
         modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
