@@ -25,6 +25,7 @@ class Promise(StrEnum):
     R4 = "R4: an action with other effects starts once, unless a person says that it did not happen"
     R5 = "R5: a destructive action starts only under its own approval of this very call, in time"
     R7 = "R7: what was not sent before a stop is not sent after it, but for the call whose question is answered"
+    E6 = "E6: an effect with a key happens once over all chains, unless a person allows it; who is denied hears of it"
     R8 = "R8: who lost the entry cannot change the chain"
 
 

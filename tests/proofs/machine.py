@@ -47,6 +47,19 @@ class Machine:
         empty = functions.nothing_yet(tuple(kind.repeatable for kind in self.scenario.actions))
         return State(empty, (), (), self.scenario.luck, frozenset(), frozenset())
 
+    def is_open(self, state: State) -> bool:
+        """Whether the chain was accepted and has not ended."""
+        return state.store.chain != 0 and not state.store.final
+
+    def is_final(self, state: State) -> bool:
+        """Whether the chain has ended."""
+        return state.store.final
+
+    @property
+    def chains(self) -> int:
+        """How many values the chain had so far."""
+        return len(self.decisions.chains) - 1
+
     # ---- what can happen ----
 
     def steps(self, state: State) -> Iterator[tuple[str, bool, State]]:

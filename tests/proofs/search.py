@@ -1,11 +1,42 @@
 """Breadth first through all states of a scenario; the first broken promise, with the shortest way to it."""
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from tests.proofs.functions import BrokenError, Promise
-from tests.proofs.machine import Machine
-from tests.proofs.states import Scenario, State
+
+State = TypeVar("State")
+
+
+class Searched(Protocol[State]):
+    """The machine of a scenario."""
+
+    def start(self) -> State:
+        """Before anything happened."""
+        ...
+
+    def steps(self, state: State) -> Iterator[tuple[str, bool, State]]:
+        """Name, whether it is progress, and the state after. Raises BrokenError when a promise breaks on the way."""
+        ...
+
+    def judge(self, state: State) -> None:
+        """Raise BrokenError when a promise does not hold in this state."""
+        ...
+
+    def is_open(self, state: State) -> bool:
+        """Whether an end has to be within reach."""
+        ...
+
+    def is_final(self, state: State) -> bool:
+        """Whether this is an end."""
+        ...
+
+    @property
+    def chains(self) -> int:
+        """How many values chains had so far."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +62,11 @@ class Result:
     violation: Violation | None
 
 
-class _Seen:
+class _Seen(Generic[State]):
     """All states found so far, by number, with the step that led to each and the progress steps into it."""
 
-    def __init__(self, first: State) -> None:
+    def __init__(self, machine: Searched[State], first: State) -> None:
+        self.machine = machine
         self.numbers = {first: 0}
         self.came: list[tuple[int, str]] = [(-1, "")]
         self.progress: list[list[int]] = [[]]
@@ -46,8 +78,8 @@ class _Seen:
         if number == len(self.came):
             self.came.append((before, name))
             self.progress.append([])
-            self.open.append(state.store.chain != 0 and not state.store.final)
-            if state.store.final:
+            self.open.append(self.machine.is_open(state))
+            if self.machine.is_final(state):
                 self.final.append(number)
         return number
 
@@ -71,11 +103,10 @@ class _Seen:
         return next((number for number in range(len(self.came)) if self.open[number] and not hopeful[number]), None)
 
 
-def search(scenario: Scenario) -> Result:
+def search(machine: Searched[State]) -> Result:
     """Visit every state that the scenario's luck allows, up to the first violation."""
-    machine = Machine(scenario)
     first = machine.start()
-    seen = _Seen(first)
+    seen = _Seen(machine, first)
     queue = deque([first])
     steps = 0
     violation = None
@@ -97,4 +128,4 @@ def search(scenario: Scenario) -> Result:
             violation = Violation(broken.promise, broken.words, (*seen.path(number), f"{name} ..."))
     if violation is None and (stuck := seen.stuck()) is not None:
         violation = Violation(Promise.R1, "from here on no way leads to an end", seen.path(stuck))
-    return Result(len(seen.came), steps, len(machine.decisions.chains) - 1, len(seen.final), violation)
+    return Result(len(seen.came), steps, machine.chains, len(seen.final), violation)

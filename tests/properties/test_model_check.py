@@ -10,8 +10,12 @@ from dataclasses import replace
 import pytest
 
 from tests.proofs.decisions import Kind
+from tests.proofs.effect_keys import EffectMachine
+from tests.proofs.effect_states import Luck as RaceLuck
+from tests.proofs.effect_states import Race
 from tests.proofs.functions import Promise
-from tests.proofs.search import search
+from tests.proofs.machine import Machine
+from tests.proofs.search import Result, search
 from tests.proofs.states import Luck, Scenario
 from tests.support.function_rules import Mutation
 
@@ -44,15 +48,30 @@ SCENARIOS = {
 }
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+RACES = {
+    "an effect, who reserves it dies": Race(2, RaceLuck(crashes=2, losses=1)),
+    "an effect, refused": Race(2, RaceLuck(crashes=1, refusals=2)),
+    "an effect, doubtful": Race(2, RaceLuck(crashes=1, refusals=1, doubts=1)),
+    "an effect, cancelled": Race(2, RaceLuck(crashes=1, losses=1, cancels=1)),
+    "an effect, wanted by three": Race(3, RaceLuck(refusals=1)),
+}
+
+
+def searched(scenario: Scenario | Race) -> Result:
+    if isinstance(scenario, Race):
+        return search(EffectMachine(scenario))
+    return search(Machine(scenario))
+
+
+@pytest.mark.parametrize("name", [*SCENARIOS, *RACES])
 def test_every_promise_holds_in_every_state(name: str) -> None:
-    result = search(SCENARIOS[name])
+    result = searched((SCENARIOS | RACES)[name])
     print(f"{name}: {result.states} states, {result.steps} steps, {result.chains} chains, {result.endings} endings")
     assert result.violation is None, f"\n{result.violation}"
     assert result.states > 3000, "the search must not become small unnoticed"
 
 
-WITHOUT = {
+WITHOUT: dict[Mutation, tuple[Promise, Scenario | Race]] = {
     Mutation.CLAIM: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
     Mutation.HOLDER: (Promise.R8, Scenario((READ,), Luck(crashes=1, takeovers=1))),
     Mutation.FENCE: (Promise.R8, Scenario((READ,), Luck(takeovers=1))),
@@ -68,13 +87,17 @@ WITHOUT = {
     Mutation.CONSUMPTION: (Promise.R5, Scenario((DROPS, DROPS), Luck(tampers=1, moves=1))),
     Mutation.EXPIRY: (Promise.R5, Scenario((DROPS,), Luck(times=1))),
     Mutation.STOP: (Promise.R7, Scenario((ASKS, READ, OTHER), Luck(), parallel=2)),
+    Mutation.RESERVATION: (Promise.E6, Race(2, RaceLuck())),
+    Mutation.JUDGED: (Promise.E6, Race(2, RaceLuck(refusals=1))),
+    Mutation.DOUBT: (Promise.E6, Race(2, RaceLuck(doubts=1))),
+    Mutation.RELEASE: (Promise.E6, Race(2, RaceLuck(doubts=1))),
 }
 
 
 @pytest.mark.parametrize("mechanism", Mutation)
 def test_without_any_one_mechanism_a_promise_breaks(mechanism: Mutation) -> None:
     promise, scenario = WITHOUT[mechanism]
-    assert search(scenario).violation is None
-    broken = search(replace(scenario, without=mechanism)).violation
+    assert searched(scenario).violation is None
+    broken = searched(replace(scenario, without=mechanism)).violation
     assert broken is not None, f"nothing breaks although {mechanism.value}"
     assert broken.promise is promise, f"\n{broken}"

@@ -27,6 +27,10 @@ class Mutation(StrEnum):
     CONSUMPTION = "an approval lets any action with the same call run, not only its own"
     EXPIRY = "claim does not look how old an approval is"
     STOP = "the gate lets every step pass while a question is open"
+    RESERVATION = "a call reserves nothing before it has its effect"
+    JUDGED = "a reservation goes over another one, whichever was judged"
+    DOUBT = "an effect in doubt counts as free"
+    RELEASE = "an effect is given free although it may have happened"
 
 
 class Receipt(StrEnum):
@@ -171,6 +175,40 @@ def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None)
     if row is None or row.entry != entry or row.receipt is not None:
         return None
     return Receipt.IN_DOUBT if row.in_doubt(without) else Receipt.FAILED
+
+
+class Reserved(NamedTuple):
+    """The record of an effect that happens once: whose `n`-th reservation it is, and the one that it repeats."""
+
+    owner: str
+    n: int
+    done: bool = False
+    before: "Reserved | None" = None
+
+
+def reserve(
+    record: Reserved | None, action: str, judged: int, n: int, without: Mutation | None = None, *, keep: bool = False
+) -> tuple[Reserved | None, bool]:
+    """hp3_reserve_effect: the record after it, and whether the action has it. `judged` 0: none was seen; `n` is new."""
+    if without is Mutation.RESERVATION:
+        return record, True
+    before = None if record is None else record.before
+    if record is not None and record.owner != action:
+        if record.n != judged and without is not Mutation.JUDGED:
+            return record, False
+        if not keep and before is not None:
+            return before._replace(n=n), False
+        before = record._replace(before=None) if keep else None
+    return Reserved(action, n, before=before), True
+
+
+def settle(record: Reserved | None, action: str, own: int, n: int, *, done: bool) -> tuple[Reserved | None, bool]:
+    """hp3_settle_effect: the effect is done, or free; another's stays. `own` 0: whichever reservation it is."""
+    if record is None or record.owner != action or own not in (0, record.n):
+        return record, False
+    if done:
+        return record._replace(done=True, before=None), True
+    return None if record.before is None else record.before._replace(n=n), True
 
 
 def answer(status: str, *, late: bool, final: bool) -> str:

@@ -1,16 +1,25 @@
 """Effects that happen once, as the functions keep them and as other chains see them (CONTRACT E6)."""
 
 import asyncio
+import random
 
 import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.store.limits.effects import EffectStore, OwnEffect, Prior, Standing, digest_of_effect
+from haltpoint.runtime.store.limits.effects import (
+    EffectStore,
+    OwnEffect,
+    Prior,
+    Reservation,
+    Standing,
+    digest_of_effect,
+)
 from haltpoint.runtime.streams.topology import Topology
 from tests.support.builders import failed, literal_task
 from tests.support.desk import Desk, Order
+from tests.support.function_rules import reserve, settle
 
 PAY = digest_of_effect("acme", ["pay:", ["p1"]])
 DAY = 86400.0
@@ -45,14 +54,14 @@ async def test_e6_one_of_many_reserves_an_effect(effects: EffectStore) -> None:
 
 async def test_e6_a_record_is_kept_for_its_time_in_the_partition_of_its_key(effects: EffectStore, redis: Redis) -> None:
     await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
-    (key,) = await redis.keys("*effect*")
+    (key,) = await redis.keys("*effect:*")
     assert key == Topology(1).key_of("effect", PAY).encode()
     assert 0 < await redis.ttl(key) - DAY <= 40.0  # a call of 30 s, and a lease
 
 
 async def test_e6_a_record_outlives_its_call_when_its_time_is_shorter(effects: EffectStore, redis: Redis) -> None:
     await effects.reserve(PAY, "c1.s.1", 30.0, 0.001, keep=False)
-    (key,) = await redis.keys("*effect*")
+    (key,) = await redis.keys("*effect:*")
     assert await redis.pttl(key) > 30_000
 
 
@@ -72,6 +81,43 @@ async def test_e6_a_judgement_holds_for_the_reservation_that_was_judged(effects:
     assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, first, keep=False) is None
     second = (await seen(effects)).reservation
     assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, second, keep=False) is not None
+
+
+async def test_e6_a_judgement_holds_for_no_later_reservation_of_an_effect_that_was_free_meanwhile(
+    effects: EffectStore,
+) -> None:
+    own = await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
+    assert own is not None
+    judged = (await seen(effects)).reservation
+    await effects.settle(own, "c1.s.1", Standing.FREE, "", DAY)
+    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
+    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, judged, keep=False) is None
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_e6_the_functions_do_what_their_rules_say(effects: EffectStore, redis: Redis, seed: int) -> None:
+    chance, record, n = random.Random(seed), None, 1
+    for _ in range(60):
+        action, number, flag = (
+            f"c{chance.randrange(3)}.s.1",
+            chance.choice((0, max(1, n - 1), n)),
+            chance.random() < 0.5,
+        )
+        if record is not None and chance.random() < 0.6:
+            number = record.n
+        if chance.random() < 0.6:
+            over = Reservation("", number, 0) if number else None
+            record, own = reserve(record, action, number, n, keep=flag)
+            assert (await effects.reserve(PAY, action, 30.0, DAY, over, keep=flag) is not None) == own
+        else:
+            record, settled = settle(record, action, number, n, done=flag)
+            standing = Standing.DONE if flag else Standing.FREE
+            assert await effects.settle(OwnEffect(PAY, number or ""), action, standing, "", DAY) == settled
+        n = int(await redis.get(Topology(1).key(0, "effects")) or 0) + 1
+        found = await effects.prior(PAY, "")
+        assert (found and (found.reservation.owner, found.reservation.n, found.reservation.done)) == (
+            record and (record.owner, record.n, record.done)
+        )
 
 
 async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(effects: EffectStore) -> None:

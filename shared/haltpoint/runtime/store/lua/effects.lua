@@ -2,7 +2,7 @@
 Effects that happen once, whichever chain asks for them (CONTRACT E6): `effect_key` of a tool. A record is in the
 partition of its own key, `effect:<digest>`, a hash:
 
-  owner, n     the action that it is reserved for, and how often it was reserved
+  owner, n     the action that it is reserved for, and the number of that reservation, which no other ever has
   state        reserved, or done
   at, until    when it was reserved, and when that call cannot run any more unless its worker renews its lease (ms)
   says         the line of the deed, when it is done
@@ -10,7 +10,8 @@ partition of its own key, `effect:<digest>`, a hash:
 
 What is reserved is freed or done by its owner's worker after the receipt. Should that get lost, the receipt still says
 it: who wants the key next looks at the owner's chain (runtime/store/limits/effects.py), which is in another
-partition. So it names the `n` that it has judged, and another reservation meanwhile makes the judgement void.
+partition. So it names the `n` that it has judged, and another reservation meanwhile makes the judgement void. The key
+`effects` counts them for the whole partition: a count of its own would begin anew with each record.
 ]]
 
 local RESERVED, DONE = 'reserved', 'done'
@@ -20,12 +21,16 @@ local function read_effect(key)
   return is[1] and { owner = is[1], n = is[2], state = is[3], at = is[4], ['until'] = is[5], says = is[6] or '' }
 end
 
+local function next_number(prefix)
+  return redis.call('INCR', prefix .. 'effects')
+end
+
 -- Put the record back that the present one repeats; nil when it repeats none.
-local function restore(key, is)
+local function restore(prefix, key)
   local before = redis.call('HGET', key, 'before')
   if before then
     local former = cmsgpack.unpack(before)
-    redis.call('HSET', key, 'owner', former.owner, 'n', tonumber(is.n) + 1, 'state', former.state, 'at', former.at,
+    redis.call('HSET', key, 'owner', former.owner, 'n', next_number(prefix), 'state', former.state, 'at', former.at,
       'until', former['until'], 'says', former.says)
     redis.call('HDEL', key, 'before')
   end
@@ -47,12 +52,12 @@ register('reserve_effect', function(keys, args)
   local is = read_effect(key)
   local before
   if is and is.owner ~= args[2] then
-    if is.n ~= args[3] or (args[4] ~= '1' and restore(key, is)) then
+    if is.n ~= args[3] or (args[4] ~= '1' and restore(prefix, key)) then
       return { 0 }
     end
     before = args[4] == '1' and cmsgpack.pack(is)
   end
-  local n = is and tonumber(is.n) + 1 or 1
+  local n = next_number(prefix)
   redis.call('HSET', key, 'owner', args[2], 'n', n, 'state', RESERVED, 'at', digits(at),
     'until', digits(at + tonumber(args[5])), 'says', '')
   if before then
@@ -70,7 +75,8 @@ known not to have happened. A former one that a person had allowed to be repeate
 Returns 1, or 0: it is not the action's.
 ]]
 register('settle_effect', function(keys, args)
-  local key = prefix_of(keys) .. 'effect:' .. args[1]
+  local prefix = prefix_of(keys)
+  local key = prefix .. 'effect:' .. args[1]
   local is = read_effect(key)
   if not is or is.owner ~= args[2] or (args[3] ~= '' and is.n ~= args[3]) then
     return 0
@@ -79,7 +85,7 @@ register('settle_effect', function(keys, args)
     redis.call('HSET', key, 'state', DONE, 'says', args[5])
     redis.call('HDEL', key, 'before')
     redis.call('PEXPIRE', key, args[6])
-  elseif not restore(key, is) then
+  elseif not restore(prefix, key) then
     redis.call('DEL', key)
   end
   return 1
