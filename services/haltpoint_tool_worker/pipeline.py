@@ -262,6 +262,11 @@ class Pipeline:
             deed=reading.deed,
             sources=sources,
         )
+        tool = self._registry.find(request.tool)
+        if outcome.error is not None and job.begun and tool is not None and tool.spec.idempotent:
+            # What this run says of itself does not hold for the one before, whose worker died.
+            fault = msgspec.structs.replace(outcome.error, no_effect=False)
+            outcome = msgspec.structs.replace(outcome, error=fault)
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         if request.notes:
             outcome = msgspec.structs.replace(outcome, warnings=(*request.notes, *outcome.warnings))

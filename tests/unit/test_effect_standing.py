@@ -71,6 +71,7 @@ def test_e6_a_receipt_says_it(status: ChainStatus) -> None:
         (error(ErrorType.RATE_LIMIT, again=True), Standing.FREE),
         (error(ErrorType.SERVER, no_effect=True), Standing.FREE),
         (error(ErrorType.SERVER), Standing.UNKNOWN),
+        (error(ErrorType.RATE_LIMIT, no_effect=False), Standing.UNKNOWN),
         (error(ErrorType.UNKNOWN), Standing.UNKNOWN),
     ):
         assert standing_of(row(), status, receipt(outcome), None, late=False)[0] is standing

@@ -61,7 +61,9 @@ class ErrorInfo(Contract):
     suggestion: str | None = None
     invalid_fields: tuple[str, ...] = ()
     retry_after: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="seconds")] = None
-    no_effect: Annotated[bool | None, Meta(description="true: nothing has happened (E5)")] = None
+    no_effect: Annotated[
+        bool | None, Meta(description="true: nothing has happened; false: an earlier run may have acted (E5)")
+    ] = None
     cause: "ErrorInfo | None" = None
 
     def __post_init__(self) -> None:

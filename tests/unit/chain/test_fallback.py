@@ -128,6 +128,37 @@ def test_e3_no_fallback_where_something_may_have_happened_or_another_tool_would_
     assert len(story.dispatches) == 1
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        down(no_effect=None, again=True),
+        down(ErrorType.RATE_LIMIT, no_effect=False, again=True),
+        down(ErrorType.RATE_LIMIT, no_effect=False, limit="2/s"),
+    ],
+)
+def test_e3_no_fallback_where_an_earlier_attempt_may_have_had_its_effect(first: Outcome) -> None:
+    tools = (sends("mail", "to", "words", fallback=(SMS,), retry=Retry(attempts=2)), *TOOLS[1:])
+    story = literal(*tools)
+    fail(story, first)
+    fail(story, down(again=True))
+    if first.metadata.limit:  # it used up no attempt
+        fail(story, down(again=True))
+    assert {name for name, _, _ in sent(story)} == {"mail"}
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_e3_a_fallback_is_called_after_all_when_the_doubt_about_its_call_is_resolved() -> None:
+    retry = Retry(attempts=3)
+    tools = (sends("mail", "to", "words", fallback=(SMS,), reconciles=True, retry=retry), *TOOLS[1:])
+    story = literal(*tools)
+    fault = ErrorInfo(ErrorType.IN_DOUBT, "it broke", cause=ErrorInfo(ErrorType.UNKNOWN, "it broke"))
+    fail(story, Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    assert story.dispatches[-1].reconcile
+    fail(story, down(ErrorType.UNKNOWN, reconciled=True))
+    fail(story)
+    assert sent(story)[-1][0] == "sms"
+
+
 def test_e3_a_refusal_for_now_did_nothing() -> None:
     story = literal()
     fail(story, down(ErrorType.RATE_LIMIT, no_effect=None))

@@ -43,6 +43,7 @@ async def outer(ctx: Ctx) -> Any:
 
 
 PAY = register(pay, effect_key="pay:{invoice}:{amount}", says="Paid {invoice}")
+KEEP = register(pay, name="keep", idempotent=True, effect_key="keep:{invoice}")
 OUTER = register(outer)
 
 
@@ -81,6 +82,8 @@ async def run_call(
     tool: Tool = PAY,
     arguments: str = '{"invoice": "i"}',
     hooks: tuple[Any, ...] = (),
+    *,
+    begun: bool = False,
     **order: Any,
 ) -> Finished:
     registry, runner, limits = Registry(), Runner(), PaperLimits()
@@ -95,7 +98,7 @@ async def run_call(
         deadline=time.time_ns() // 1_000_000 + 20_000,
         **given,
     )
-    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
+    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic(), begun)
     keys = EffectKeys(paper, limits)  # type: ignore[arg-type]
     pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, unlimited(), keys)  # type: ignore[arg-type]
     finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
@@ -124,6 +127,15 @@ async def test_e6_what_did_nothing_gives_its_effect_free_and_a_doubt_keeps_it() 
     paper = PaperEffects()
     assert error_of(await run_call(paper, arguments='{"invoice": "dead"}'))[0] is ErrorType.IN_DOUBT
     assert paper.told == ["reserve c.s.1"]
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_e6_what_an_idempotent_call_did_not_do_this_time_its_worker_that_died_may_have_done(begun: bool) -> None:
+    paper = PaperEffects()
+    finished = await run_call(paper, KEEP, arguments='{"invoice": "unknown"}', begun=begun, repeatable=True)
+    assert finished.outcome.error is not None
+    assert finished.outcome.error.no_effect is (False if begun else None)
+    assert paper.told == ["reserve c.s.1"] + ["free c.s.1"] * (not begun)
 
 
 @pytest.mark.parametrize("says", [hook.Block("its result is private"), RuntimeError("the hook is broken")])

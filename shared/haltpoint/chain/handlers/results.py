@@ -206,6 +206,8 @@ def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: Err
     rest, attempts, asks = replace(before, outcome=outcome, data=body), before.attempts + 1, False
     if spec is None:
         return None
+    nothing = fault.no_effect or (fault.no_effect is None and fault.error_type is ErrorType.RATE_LIMIT)
+    rest = replace(rest, unsure=not nothing or (before.unsure and not outcome.metadata.reconciled))
     if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)

@@ -176,8 +176,8 @@ class Rest:
     """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
 
     `until` 0: it was sent again, and may rest once more. `attempts` have failed so, `limited` did not run (E6).
-    `reconcile`: its tool is asked whether it happened (E5). `fallback` replaces the call `stands_in_for` from now on
-    (E3).
+    `reconcile`: its tool is asked whether it happened (E5). `unsure`: an attempt may have taken effect. `fallback`
+    replaces the call `stands_in_for` from now on (E3).
     """
 
     until: int
@@ -186,6 +186,7 @@ class Rest:
     attempts: int = 1
     reconcile: bool = False
     limited: int = 0
+    unsure: bool = False
     fallback: Fallback | None = None
     stands_in_for: StandsInFor | None = None
 

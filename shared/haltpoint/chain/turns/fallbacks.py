@@ -15,7 +15,7 @@ from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, PlanOrigin, Rest
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, StandsInFor
+from haltpoint.contracts.results import ErrorInfo, StandsInFor
 from haltpoint.contracts.tools import Fallback, Retry, ToolSpec
 
 
@@ -27,8 +27,7 @@ def fallback_for(work: Work, action: Action, rest: Rest, fault: ErrorInfo) -> Re
     spec = work.world.tools.get(before.tool)
     if spec is None or not spec.fallback or rest.outcome.metadata.effects or work.now + 1 >= work.deadline:
         return None
-    nothing = fault.no_effect or fault.error_type is ErrorType.RATE_LIMIT
-    if not nothing or fault.error_type not in Retry().on:
+    if rest.unsure or fault.error_type not in Retry().on:
         return None
     names = [one.tool for one in spec.fallback]
     behind = names.index(action.tool) + 1 if action.tool in names else 0

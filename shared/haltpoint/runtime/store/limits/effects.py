@@ -93,7 +93,7 @@ def standing_of_outcome(outcome: Outcome, deed: DeedWords | None, *, tried_befor
         return Standing.DONE if outcome.satisfies else Standing.FREE
     if fault.error_type is ErrorType.IN_DOUBT:
         return Standing.IN_DOUBT
-    nothing = fault.no_effect or fault.error_type in _NOTHING_HAPPENED
+    nothing = fault.no_effect or (fault.no_effect is None and fault.error_type in _NOTHING_HAPPENED)
     return Standing.FREE if nothing and not tried_before else Standing.UNKNOWN
 
 
