@@ -260,3 +260,37 @@ def test_e7_a_skill_is_cancelled_and_what_it_has_done_is_undone() -> None:
     story.cancel()
     assert [one.chain_id for one in story.last.outputs if isinstance(one, CancelChild)] == ["c~a-2"]
     assert story.final_facts == []
+
+
+def test_e7_what_a_skill_that_is_cancelled_does_meanwhile_is_waited_for_and_undone() -> None:
+    steps = plan(tool_step("s", call("plant")))
+    skill = spec("garden", plan=steps, read_only=False)
+    story = Story(Task(goal="x", plan=plan(tool_step("a", call("garden")))), skill, PLANT, UPROOT)
+    story.submit()
+    story.cancel()
+    assert [one.chain_id for one in story.last.outputs if isinstance(one, CancelChild)] == ["c~a-1"]
+    assert story.final_facts == []
+
+    below = Story(children(story)[0].task, PLANT, UPROOT)
+    below.first = below.chain = structs.replace(below.chain, id="c~a-1")
+    below.submit()
+    below.cancel()
+    assert below.final_facts == []
+    below.result(PLANTED)
+    assert (below.final_facts, children(below)) == (["chain.cancelled"], [])
+    (report,) = [one for one in below.last.outputs if isinstance(one, Report)]
+
+    data = ToolCompleted.Data(action_id="c.a.1", outcome=report.outcome)
+    story.hear(ToolCompleted(id=child_report_id("c.a.1"), source="t", subject="c", data=data), "{}")
+    assert children(story)[-1].task.plan == undo_plan([("plant", "c~a-1.s.1")])
+
+
+def test_e7_a_skill_of_a_chain_that_undoes_nothing_is_not_waited_for() -> None:
+    steps = plan(tool_step("s", call("plant")))
+    skill = spec("garden", plan=steps, read_only=False)
+    made = plan(tool_step("a", call("garden")))
+    story = Story(Task(goal="x", plan=made, undo=Undo.NEVER), skill, PLANT, UPROOT)
+    story.submit()
+    assert children(story)[0].task.undo is Undo.NEVER
+    story.cancel()
+    assert story.final_facts == ["chain.cancelled"]

@@ -36,6 +36,7 @@ from haltpoint.chain.model.state import Action, ActionStatus, Failure, PlanOrigi
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, child_id, levels_of
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
@@ -152,7 +153,8 @@ def child_for(
     if bound.ask_before or bound.forbidden:
         passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
-    return StartChild(started, Task(goal=goal, plan=steps, **passed_on), work.deadline, **said)
+    task = Task(goal=goal, plan=steps, undo=undo_of(work), **passed_on)
+    return StartChild(started, task, work.deadline, **said)
 
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: tuple[Reason, ...] = ()) -> Next:

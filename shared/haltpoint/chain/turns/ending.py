@@ -17,7 +17,7 @@ from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, F
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.undoing import undo_before_end, undoes
+from haltpoint.chain.turns.undoing import undo_before_end, undoes, waits_to_undo
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
@@ -146,7 +146,7 @@ def fail(work: Work, failure: Failure) -> None:
     """
     step_id = failure.error.step_id
     siblings = None if step_id is None else work.steps[work.graph.index[step_id]].siblings or work.task.siblings
-    waits = siblings is Siblings.COLLECT or (undoes(work) and work.now < work.deadline)
+    waits = siblings is Siblings.COLLECT or (waits_to_undo(work) and work.now < work.deadline)
     if waits and is_acting(work):
         if work.failing is None or failure.stopped is not None:
             work.failing = failure
@@ -160,7 +160,7 @@ def fail(work: Work, failure: Failure) -> None:
     failure = work.failing or failure
     error = failure.error
     _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
-    if work.done and undoes(work) and action_of(work.id) is None:
+    if undoes(work):
         undo_before_end(work, failure)
         return
     if failure.stopped is not None:
@@ -178,7 +178,7 @@ def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
     words = reason or "the chain was cancelled"
-    if undoes(work):  # once what runs has been stopped
+    if waits_to_undo(work):  # once what runs has been stopped
         for index in work.active:
             _cancel_children(work, index, words)
         fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))

@@ -25,16 +25,30 @@ _SPARE: Final = 60_000
 _PASSED_ON: Final = ("context", "private", "tenant", "user", "language")
 
 
+def undo_of(work: Work) -> Undo:
+    """What becomes of what the chain has done when it fails or is cancelled."""
+    return work.task.undo or (Undo.ON_FAILURE if work.origin is PlanOrigin.LITERAL else Undo.NEVER)
+
+
 def undoes(work: Work) -> bool:
-    """Whether what the chain has done, or may be doing now, is to be undone before it ends, or a person asked. Of a
-    child, whether it may be doing such a thing now: its root undoes it.
+    """Whether what the chain has done is to be undone before it ends, or a person asked. One below another leaves that
+    to the first.
     """
-    wanted = work.task.undo or (Undo.ON_FAILURE if work.origin is PlanOrigin.LITERAL else Undo.NEVER)
-    if wanted is Undo.NEVER or work.undoing is not None:
+    wanted = undo_of(work) is not Undo.NEVER and work.undoing is None
+    return wanted and bool(work.done) and action_of(work.id) is None
+
+
+def waits_to_undo(work: Work) -> bool:
+    """Whether the chain waits for what it is doing now before it ends, as that may have to be undone."""
+    if undo_of(work) is Undo.NEVER or work.undoing is not None:
         return False
     sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED)
-    runs = any(f"{one.tool}{UNDO}" in work.world.tools for one in sent)
-    return runs or (bool(work.done) and action_of(work.id) is None)
+    return undoes(work) or any(_may_be_undone(work, one) for one in sent)
+
+
+def _may_be_undone(work: Work, action: Action) -> bool:
+    tools = work.world.tools
+    return any(name.endswith(UNDO) for name in tools) if action.child else f"{action.tool}{UNDO}" in tools
 
 
 def undo_before_end(work: Work, failure: Failure) -> None:
