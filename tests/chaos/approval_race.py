@@ -21,7 +21,7 @@ from haltpoint.runtime.store.inbox import Approves, Inbox, Taken
 from haltpoint.runtime.store.rows import Key, Part
 from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.chaos.system import System, pretty, task
-from tests.proofs.history import Answered, Recorder, hash_of
+from tests.proofs.records import Answered, Recorder, hash_of
 from tests.support import wait_until
 
 CROWD: Final = 50

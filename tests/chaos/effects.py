@@ -9,7 +9,7 @@ from pathlib import Path
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.work.tasks import Task
 from tests.chaos.system import System, pretty
-from tests.proofs.history import Effect, hash_of, read
+from tests.proofs.records import Effect, hash_of, read
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
 from tests.support.stored import Stored

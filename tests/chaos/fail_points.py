@@ -24,7 +24,7 @@ from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry, Handler, Subscription
 from haltpoint.runtime.streams.topology import PREFIX
-from tests.proofs.history import Claimed, Decided, Recorder
+from tests.proofs.records import Claimed, Decided, Recorder
 
 _passages: dict[str, int] = {}
 

@@ -14,7 +14,7 @@ from tests.chaos.matrix import SCRIPT
 from tests.chaos.proxy import Proxy
 from tests.chaos.soak import Soak
 from tests.chaos.system import System, pretty
-from tests.proofs.history import read
+from tests.proofs.records import read
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "60"))
 SEED = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(10**6)))

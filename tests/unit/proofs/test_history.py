@@ -1,24 +1,13 @@
 """The history check on histories made by hand: right ones pass, and each wrong one is called by its name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.proofs.history import (
-    Answered,
-    Claimed,
-    Decided,
-    Effect,
-    Receipt,
-    Record,
-    Recorder,
-    Rule,
-    Submitted,
-    Told,
-    check,
-    read,
-)
+from tests.proofs.history import check
+from tests.proofs.records import Answered, Claimed, Decided, Effect, Receipt, Record, Recorder, Submitted, Told, read
+from tests.proofs.rules import Rule
 
 C = "c0ffee"
 A = f"{C}.send.1"
@@ -46,23 +35,6 @@ GOOD: list[Record] = [
 
 
 Judge = Callable[..., set[Rule]]
-
-
-@pytest.fixture
-def judge(tmp_path: Path) -> Iterator[Judge]:
-    """Give it histories, one list of records per actor, written in that order; get the rules that were broken."""
-    recorders: list[Recorder] = []
-
-    def write_and_check(*actors: list[Record]) -> set[Rule]:
-        for number, records in enumerate(actors):
-            recorders.append(recorder := Recorder(tmp_path, f"actor{number}"))
-            for record in records:
-                recorder.write(record)
-        return {violation.rule for violation in check(tmp_path.glob("*.jsonl"))}
-
-    yield write_and_check
-    for recorder in recorders:
-        recorder.close()
 
 
 def test_a_right_history_passes(judge: Judge) -> None:
@@ -151,6 +123,11 @@ def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> No
 )
 def test_each_wrong_history_is_called_by_its_name(judge: Judge, broken: Rule, history: list[Record]) -> None:
     assert broken in judge(history)
+
+
+def test_a_skill_has_no_effect_but_those_of_its_chain(judge: Judge) -> None:
+    below = Told(f"{C}~send-1", "chain.completed")
+    assert judge([below, *(each for each in GOOD if each is not SENT)]) == set()
 
 
 def test_two_workers_with_the_same_epoch_are_found_in_two_files(judge: Judge) -> None:
