@@ -1,8 +1,10 @@
-"""One real service as a process that may be told to die: `python -m tests.chaos.launcher executor`.
+"""One real service as a process that may be told to die, forked from one that has imported what they all need.
 
-It also ends when its standard input does, so that no test leaves one behind, however it ends itself.
+Its words are a party, a file for its output, a descriptor, and its environment as JSON. It also ends when the other end
+of the descriptor does, so that no test leaves one behind, however it ends itself.
 """
 
+import json
 import os
 import sys
 import threading
@@ -13,15 +15,25 @@ from haltpoint.runtime.config import settings_sources
 from haltpoint.runtime.service import process
 from tests.chaos import fail_points
 
+PROGRAM = f"{__name__}:main"
+SERVICES: dict[Party, str] = {
+    party: f"haltpoint_{party.value.replace('-', '_')}.app" for party in Party if party is not Party.CLIENT
+}
 
-def _die_with_owner() -> None:
-    os.read(sys.stdin.fileno(), 1)
-    os._exit(1)
 
-
-if __name__ == "__main__":
-    threading.Thread(target=_die_with_owner, daemon=True).start()
-    party = Party(sys.argv[1])
+def main() -> None:
+    """Be the service."""
+    _, name, output, owner, environment = sys.argv
+    os.environ.update(json.loads(environment))
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    threading.Thread(target=_die_with_owner, args=(int(owner),), daemon=True).start()
+    party = Party(name)
     fail_points.install(party.value)
-    app = import_module(f"haltpoint_{party.value.replace('-', '_')}.app")
-    sys.exit(process.main(party, app.run, settings_sources.load()))
+    sys.exit(process.main(party, import_module(SERVICES[party]).run, settings_sources.load()))
+
+
+def _die_with_owner(descriptor: int) -> None:
+    os.read(descriptor, 1)
+    os._exit(1)

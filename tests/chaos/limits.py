@@ -66,8 +66,8 @@ async def keep_to_limits(folder: Path, calls: int, kills: int) -> dict[str, floa
             await wait_until(partial(_has_lines, record, 2 * calls * (number + 1) // (kills + 1)))
             victim, *workers = workers
             victim.signal(9)
-            await victim.process.wait()
-            deaths[victim.process.pid] = time.time()
+            await victim.end
+            deaths[victim.pid] = time.time()
             workers.append(await system.launch(Party.WORKER))
         await system.settle()
         lines = read(record)

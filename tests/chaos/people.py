@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ import msgspec
 
 from haltpoint.client import Client
 from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import NextAction
 from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Inbox, Taken
@@ -18,7 +20,7 @@ from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Key, Kind
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
-from tests.proofs.history import Answered, Effect, Receipt, Recorder, Told, hash_of, read
+from tests.proofs.records import Answered, Receipt, Recorder, Told, effects_in, hash_of
 from tests.support.stored import Stored
 
 APPROVAL_SECONDS: Final = 600.0
@@ -37,6 +39,8 @@ class Person:
         self._recorder = Recorder(history, "person")
         self._answered: set[str] = set()
         self.away = False
+        self.yes = 0
+        """How often a call was approved."""
 
     def close(self) -> None:
         """Give the file back."""
@@ -64,6 +68,7 @@ class Person:
         verdict = await self._inbox.answer(request, answer, by=self.name, token=request, approves=record)
         if isinstance(verdict, Taken) or (isinstance(verdict, AnsweredAlready) and verdict.by == self.name):
             self._recorder.write(replace(said, taken=True))
+            self.yes += answer.decision is Choice.APPROVE
         self._answered.add(request)
 
     async def sees(self, request: str) -> bool:
@@ -84,7 +89,7 @@ class Person:
 
     def knows_of(self, action: str) -> bool:
         """Whether the provider was called for this action."""
-        return action in self._effects()
+        return any(effect.key == action for effect in effects_in(self._history))
 
     def answer_to(self, question: Question) -> Answer:
         """What a truthful person says."""
@@ -95,17 +100,13 @@ class Person:
                 return Answer(kind=question.kind, decision=Choice.APPROVE)
             case RequestKind.IN_DOUBT:
                 happened = self.knows_of(question.action_id)
-                value = {"text": "seen at the provider"} if happened else None
+                value = {"text": "seen at the provider", "key": question.action_id} if happened else None
                 decision = Choice.HAPPENED if happened else Choice.NOT_HAPPENED
                 return Answer(kind=question.kind, decision=decision, value=value)
             case RequestKind.INPUT:
                 return Answer(kind=question.kind, decision=Choice.ANSWER, text="as you like")
             case RequestKind.ESCALATION:
                 return Answer(kind=question.kind, decision=Choice.RETRY)
-
-    def _effects(self) -> set[str]:
-        seen = read(self._history.glob("provider.*.jsonl"))
-        return {each.record.key for each in seen if isinstance(each.record, Effect)}
 
 
 def _hash(question: Question) -> str:
@@ -120,8 +121,13 @@ class Watcher:
         self._topology = topology
         self._recorder = Recorder(history, "watcher")
         self._last = dict.fromkeys(range(topology.partitions), "-")
-        self._actions: set[str] = set()
+        self._actions: dict[str, set[str]] = {}
+        self._ended: set[str] = set()
+        self._over: set[str] = set()
+        """Chains of which all was seen when they had ended."""
         self._receipts: set[Receipt] = set()
+        self.facts: Counter[str] = Counter()
+        """How often each fact was told so far, of all chains and, as `<chain>`, how many of one."""
         # Two looks at once would both tell what came after the last one.
         self._one_at_a_time = asyncio.Lock()
 
@@ -129,12 +135,19 @@ class Watcher:
         """Give the file back."""
         self._recorder.close()
 
-    async def look(self) -> None:
-        """See what is new. Raises redis-py's errors; then it is seen again."""
+    async def look(self, *, again: bool = False) -> None:
+        """See what is new; `again`: look at the receipts of chains that are over, too. Raises redis-py's errors; then
+        it is seen again.
+        """
         async with self._one_at_a_time:
-            await self._look()
+            await self._look_at_feed()
+            for chain, actions in self._actions.items():
+                if again or chain not in self._over:
+                    for action in sorted(actions):
+                        await self._look_at(action)
+            self._over |= self._ended
 
-    async def _look(self) -> None:
+    async def _look_at_feed(self) -> None:
         for partition, last in self._last.items():
             for entry, fields in await self._redis.xrange(self._topology.key(partition, "feed"), min=last, max="+"):
                 for line in fields[b"lines"].decode().split():
@@ -142,16 +155,17 @@ class Watcher:
                     text = await self._redis.lindex(self._topology.key_of(Key.LOG, chain), int(number))
                     self._tell(chain, decode_line(chain, text)["facts"])
                 self._last[partition] = f"({entry.decode()}"
-        for action in sorted(self._actions):
-            await self._look_at(action)
 
     def _tell(self, chain: str, facts: list[tuple[str, dict[str, Any]]]) -> None:
         for fact, details in facts:
             action = details.get("action_id", "")
             self._recorder.write(Told(chain, fact, action))
+            self.facts.update((fact, chain))
+            if fact in FINAL_FACTS:
+                self._ended.add(chain)
             if action:
                 assert chain_of(action) == chain
-                self._actions.add(action)
+                self._actions.setdefault(chain, set()).add(action)
 
     async def _look_at(self, action: str) -> None:
         stored = await Stored(self._redis, self._topology).action(action)

@@ -56,7 +56,7 @@ class Soak:
         """Start again what has ended."""
         while True:
             for place, child in enumerate(self.children):
-                code = child.process.returncode
+                code = child.code
                 if code is not None:
                     if code != -signal.SIGKILL:
                         self.odd_ends.append(f"{ROLES[place].value} ended with {code}:\n{child.words()}")

@@ -24,9 +24,11 @@ from typing import Any, Final, Self
 import msgspec
 from pydantic import SecretStr
 
+from haltpoint.cli.local.forking import Forks
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
+from haltpoint.contracts.views import ChainView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, ModelSettings, Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
@@ -38,12 +40,15 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.views.views import Views
+from tests.chaos import launcher
 from tests.chaos.people import Person, Watcher
-from tests.proofs.history import Recorder, Submitted, Violation, check
+from tests.proofs.history import check
+from tests.proofs.records import Ended, Recorder, Submitted
+from tests.proofs.rules import Violation
 from tests.support import PATIENCE, wait_until
 from tests.support.builders import call, plan, tool_step
 
-CHECKOUT: Final = Path(__file__).parents[2]
 QUEUE: Final = "chaos"
 KEY: Final = "chaos-admin-key-0123456789"
 
@@ -58,23 +63,28 @@ def task(*tools: str, **context: Any) -> Task:
 
 
 class Child:
-    """One service as a process."""
+    """One service as a process; `end` brings its exit code."""
 
-    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
-        self.process = process
+    def __init__(self, pid: int, end: "asyncio.Future[int]", log: Path) -> None:
+        self.pid = pid
+        self.end = end
         self.log = log
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code, once it has ended."""
+        return self.end.result() if self.end.done() else None
 
     async def dies(self, within: float = PATIENCE) -> None:
         """Wait for its SIGKILL."""
-        code = await asyncio.wait_for(self.process.wait(), within)
+        code = await asyncio.wait_for(asyncio.shield(self.end), within)
         assert code == -9, f"it ended by itself with {code}:\n{self.words()}"
 
     def signal(self, number: int) -> None:
         """Send a signal, if it is there."""
-        if self.process.returncode is None:
+        if not self.end.done():
             with suppress(ProcessLookupError):
-                # Not by the process object: that one would reap it behind asyncio's back.
-                os.kill(self.process.pid, number)
+                os.kill(self.pid, number)
 
     def words(self) -> str:
         """The end of its log."""
@@ -94,7 +104,8 @@ class System:
         self.settings = Settings(
             redis_url=self.server.url,
             partitions=partitions,
-            tools=("tests.chaos.tools",),
+            tools=("tests.chaos.tools", "tests.chaos.mixed_tools"),
+            skills=(Path(__file__).with_name("skills"),),
             state_dir=folder,
             lease=2,
             heartbeat=0.5,
@@ -119,6 +130,13 @@ class System:
 
     async def _enter(self) -> None:
         stack = self._stack
+        self._owner, ours = os.pipe()
+        for descriptor in (self._owner, ours):
+            stack.callback(os.close, descriptor)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("HALTPOINT_", "COV"))}
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        self._forks = Forks((launcher.PROGRAM, *launcher.SERVICES.values()), environment, None, self._owner)
+        stack.push_async_callback(self._forks.close)
         await stack.enter_async_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
         await library.load(self.redis)
@@ -143,14 +161,14 @@ class System:
         for child in self._children:
             child.signal(18)  # SIGCONT: one that was stopped cannot end
             child.signal(9)
-        await asyncio.gather(*(child.process.wait() for child in self._children))
+        await asyncio.gather(*(child.end for child in self._children))
         await self._stack.aclose()
 
     # ---- services
 
     async def host(self, party: Party) -> None:
         """Run a service in this process until the end."""
-        app = import_module(f"haltpoint_{party.value.replace('-', '_')}.app")
+        app = import_module(launcher.SERVICES[party])
         before = await self._instances()
         running = self._in_background(app.run(self.settings))
         await wait_until(lambda: self._is_ready(party, before, running.done))
@@ -161,8 +179,8 @@ class System:
         child = await self.spawn(party, point, nth)
 
         def ended() -> bool:
-            assert child.process.returncode in (None, -9), f"{party.value} ended:\n{child.words()}"
-            return child.process.returncode is not None
+            assert child.code in (None, -9), f"{party.value} ended:\n{child.words()}"
+            return child.code is not None
 
         await wait_until(lambda: self._is_ready(party, before, ended))
         return child
@@ -171,24 +189,16 @@ class System:
         """Start a service as a process, and do not wait for it."""
         self._markers += 1
         log = self.folder / f"{party.value}.{self._markers}.log"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("HALTPOINT_", "COV"))}
-        environment |= {
+        environment = {
             **_variables(self.settings),
             "CHAOS_HISTORY": str(self.history),
             "CHAOS_POINT": point,
             "CHAOS_NTH": str(nth),
             "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
-        with log.open("wb") as output:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.chaos.launcher", party.value),
-                env=environment,
-                cwd=CHECKOUT,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-            )
-        child = Child(process, log)
+        log.touch()
+        words = (party.value, party.value, str(log), str(self._owner), json.dumps(environment))
+        child = Child(*await self._forks.start(words), log)
         self._children.append(child)
         return child
 
@@ -236,7 +246,7 @@ class System:
             await wait_until(self._is_settled, timeout=within)
         except AssertionError as error:
             raise AssertionError(await self._picture()) from error
-        await self.watcher.look()
+        await self.watcher.look(again=True)
 
     async def _is_settled(self) -> bool:
         try:
@@ -244,13 +254,29 @@ class System:
         except UNREACHABLE:
             return False
 
+    async def is_over(self, chain: str) -> bool:
+        """Whether a chain has reached its final state."""
+        status = await self.redis.hget(self.topology.key_of("chain", chain), "status")
+        return status in (b"completed", b"failed", b"cancelled")
+
     async def _open_chains(self) -> list[str]:
-        over = {b"completed", b"failed", b"cancelled"}
-        return [
-            chain
-            for chain in self.accepted
-            if await self.redis.hget(self.topology.key_of("chain", chain), "status") not in over
-        ]
+        return [chain for chain in self.accepted if not await self.is_over(chain)]
+
+    async def read_answers(self) -> dict[str, ChainView]:
+        """Write down what the answer of each chain says, all of which are over; the chains as people see them."""
+        views, ends = Views(self.redis, self._calls, self.topology), dict[str, ChainView]()
+        for chain in self.accepted:
+            view = await views.chain(chain, lambda _: True)
+            assert view is not None
+            assert view.answer is not None
+            said = view.answer
+            lists = [
+                [str(one.action_id) for one in each]
+                for each in (said.deeds, said.not_done, said.undone, said.not_undone)
+            ]
+            self._recorder.write(Ended(chain, view.status, *lists))
+            ends[chain] = view
+        return ends
 
     async def _backlogs(self) -> dict[str, int]:
         streams = [(Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.TOOLS, QUEUE)]
@@ -295,6 +321,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "REDIS_URL": settings.redis_url,
         "PARTITIONS": settings.partitions,
         "TOOLS": ",".join(settings.tools),
+        "SKILLS": ",".join(map(str, settings.skills)),
         "STATE_DIR": settings.state_dir,
         "LEASE": settings.lease,
         "HEARTBEAT": settings.heartbeat,

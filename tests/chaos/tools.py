@@ -10,16 +10,16 @@ from typing import Any
 
 from haltpoint import Ctx, Option, ToolResult, tool
 from tests.chaos.fail_points import passing
-from tests.proofs.history import DESTRUCTIVE, Effect, Recorder, hash_of
+from tests.proofs.records import DESTRUCTIVE, Effect, Recorder, hash_of
 
 
 @cache
-def _recorder(folder: str) -> Recorder:
+def recorder(folder: str) -> Recorder:
     return Recorder(Path(folder), "provider")
 
 
 async def _happen(ctx: Ctx, effects: str, text: str) -> dict[str, Any]:
-    _recorder(ctx.context["history"]).write(Effect(ctx.idempotency_key, effects, hash_of(text), ctx.confirmed))
+    recorder(ctx.context["history"]).write(Effect(ctx.idempotency_key, effects, hash_of(text), ctx.confirmed))
     passing("effect")
     await asyncio.sleep(float(ctx.context.get("seconds", 0)))
     return {"text": text}

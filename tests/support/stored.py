@@ -34,7 +34,9 @@ class Stored:
     async def _rows(self, any_id: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         chain = chain_of(any_id)
         head, data = (self._topology.key_of(key, chain) for key in (Key.CHAIN, Key.DATA))
-        return await self._redis.hgetall(head), await self._redis.hgetall(data)
+        async with self._redis.pipeline(transaction=True) as both:  # a commit between two reads would tear them apart
+            rows: tuple[dict[bytes, bytes], dict[bytes, bytes]] = await both.hgetall(head).hgetall(data).execute()
+        return rows
 
     async def action(self, name: str) -> StoredAction | None:
         return action_of(name, *await self._rows(name))

@@ -1,0 +1,133 @@
+"""Tools that are retried, replaced, reconciled, approved and undone, for each class of effects; the provider behind
+them writes down what it does, and what it refuses.
+
+`how` says what becomes of each attempt of a call, a word for each:
+
+    busy    refused for now (RATE_LIMIT)
+    down    an error that says that nothing has happened: no second attempt, but another tool
+    broken  SERVER after the effect
+    lost    an exception after the effect
+    never   an exception before the effect
+    keeps   the effect, which its compensation refuses to undo
+
+Without a word the effect happens.
+"""
+
+from typing import Any
+
+from haltpoint import NOT_HAPPENED, Ctx, ErrorType, Happened, Retry, ToolError, tool
+from haltpoint.tools.reconcile import Reconciled
+from tests.chaos.fail_points import passing
+from tests.chaos.tools import describe, recorder
+from tests.proofs.records import DESTRUCTIVE, Effect, Reconciliation, Refused, effects_in, hash_of
+
+RETRY = Retry(attempts=2, first="100ms", most="300ms")
+Result = dict[str, Any]
+
+
+def _act(ctx: Ctx, effects: str, text: str, how: str, *, replaces: bool = False) -> Result:
+    words = how.split()
+    word = words[ctx.attempt - 1] if ctx.attempt <= len(words) else ""
+    key, provider = ctx.idempotency_key, recorder(ctx.context["history"])
+    if word in ("busy", "down", "never"):
+        provider.write(Refused(key, ctx.tool, said=word != "never"))
+        passing("refusal")
+        if word == "never":
+            raise KeyError(text)
+        if word == "busy":
+            raise ToolError.rate_limit("too many callers", retry_after=0.3)
+        raise ToolError(ErrorType.UNKNOWN, "it is down", no_effect=True)
+    provider.write(Effect(key, effects, hash_of(text), ctx.confirmed, tool=ctx.tool))
+    passing("effect")
+    if replaces:
+        passing("fallback")
+    if word == "lost":
+        raise KeyError(text)
+    if word == "broken":
+        raise ToolError.server("it broke")
+    return {"text": text, "key": key}
+
+
+def undo(arguments: Result, result: Result, ctx: Ctx) -> None:
+    """Take back what a call has done; what is kept stays."""
+    deed, text, provider = result["key"], arguments["text"], recorder(ctx.context["history"])
+    passing("compensation")
+    if "keeps" in arguments.get("how", ""):
+        provider.write(Refused(ctx.idempotency_key, ctx.tool, said=True, undoes=deed))
+        raise ToolError.permission("it stays")
+    provider.write(Effect(ctx.idempotency_key, "other", hash_of(text), tool=ctx.tool, undoes=deed))
+    passing("undone")
+
+
+def was_charged(arguments: Result, key: str, ctx: Ctx) -> Reconciled:
+    """Whether the provider has done it, by its own record."""
+    passing("reconcile")
+    happened = any(one.key == key for one in effects_in(ctx.context["history"]))
+    recorder(ctx.context["history"]).write(Reconciliation(key, happened))
+    return Happened({"text": arguments["text"], "key": key}) if happened else NOT_HAPPENED
+
+
+@tool(queue="chaos", read_only=True, retry=RETRY, fallback="glance")
+def peek(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Look something up."""
+    return _act(ctx, "read_only", text, how)
+
+
+@tool(queue="chaos", read_only=True, retry=RETRY)
+def glance(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Look something up elsewhere."""
+    return _act(ctx, "read_only", text, how, replaces=True)
+
+
+@tool(queue="chaos", read_only=True)
+def halt(text: str) -> Result:
+    """Fail, so that what was done before is undone."""
+    raise ToolError.permission(text)
+
+
+@tool(queue="chaos", idempotent=True, retry=RETRY, fallback="stash", compensate=undo)
+def keep(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Keep something under the call's key."""
+    return _act(ctx, "idempotent", text, how)
+
+
+@tool(queue="chaos", idempotent=True, retry=RETRY, compensate=undo)
+def stash(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Keep something elsewhere."""
+    return _act(ctx, "idempotent", text, how, replaces=True)
+
+
+@tool(queue="chaos", retry=RETRY, fallback="post", compensate=undo)
+def mail(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Mail something: twice would be twice."""
+    return _act(ctx, "other", text, how)
+
+
+@tool(queue="chaos", retry=RETRY, compensate=undo)
+def post(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Send something in another way."""
+    return _act(ctx, "other", text, how, replaces=True)
+
+
+@tool(queue="chaos", retry=RETRY, timeout="1s", reconcile=was_charged, fallback="post", compensate=undo)
+def charge(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Charge something, and be able to look afterwards whether it was."""
+    return _act(ctx, "other", text, how)
+
+
+@tool(queue="chaos", retry=RETRY, effect_key="bill:{text}", compensate=undo)
+def bill(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Send a bill: once, whichever chain asks for it."""
+    return _act(ctx, "other", text, how)
+
+
+@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY, fallback="shred", compensate=undo)
+def erase(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Erase something."""
+    return _act(ctx, DESTRUCTIVE, text, how)
+
+
+@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY, compensate=undo)
+def shred(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Erase something in another way."""
+    return _act(ctx, DESTRUCTIVE, text, how, replaces=True)
