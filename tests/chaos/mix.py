@@ -53,10 +53,10 @@ _TOOLS: Final = {
 }
 _HOW: Final = {
     "read_only": ("", "busy", "down", "broken", "busy down", "busy busy", "broken busy"),
-    "idempotent": ("", "busy", "down", "busy busy", "broken", "lost", "keeps", "busy broken", "lost down"),
+    "idempotent": ("", "busy", "down", "busy busy", "broken", "lost", "keeps", "busy broken", "lost down", "moody"),
     "other": ("", "busy", "down", "busy busy", "lost", "never", "keeps", "never down", "down lost", "busy down keeps"),
 }
-_MAY_FAIL: Final = ("busy broken", "lost down")
+_MAY_FAIL: Final = ("busy broken", "lost down", "moody")
 """Attempts are used up, and the effect may have happened: nothing replaces the call."""
 _REPLACED: Final = ("down", "busy busy")
 """The same of an idempotent call when its worker dies on the way: it runs again, and may have had its effect before."""

@@ -8,6 +8,7 @@ them writes down what it does, and what it refuses.
     broken  SERVER after the effect
     lost    an exception after the effect
     never   an exception before the effect
+    moody   the effect, and when it is called again under the same key, down
     keeps   the effect, which its compensation refuses to undo
 
 Without a word the effect happens.
@@ -29,6 +30,8 @@ def _act(ctx: Ctx, effects: str, text: str, how: str, *, replaces: bool = False)
     words = how.split()
     word = words[ctx.attempt - 1] if ctx.attempt <= len(words) else ""
     key, provider = ctx.idempotency_key, recorder(ctx.context["history"])
+    if word == "moody" and _has_happened(ctx, key):
+        word = "down"
     if word in ("busy", "down", "never"):
         provider.write(Refused(key, ctx.tool, said=word != "never"))
         passing("refusal")
@@ -62,9 +65,13 @@ def undo(arguments: Result, result: Result, ctx: Ctx) -> None:
 def was_charged(arguments: Result, key: str, ctx: Ctx) -> Reconciled:
     """Whether the provider has done it, by its own record."""
     passing("reconcile")
-    happened = any(one.key == key for one in effects_in(ctx.context["history"]))
+    happened = _has_happened(ctx, key)
     recorder(ctx.context["history"]).write(Reconciliation(key, happened))
     return Happened({"text": arguments["text"], "key": key}) if happened else NOT_HAPPENED
+
+
+def _has_happened(ctx: Ctx, key: str) -> bool:
+    return any(one.key == key for one in effects_in(ctx.context["history"]))
 
 
 @tool(queue="chaos", read_only=True, retry=RETRY, fallback="glance")
