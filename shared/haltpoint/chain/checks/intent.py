@@ -231,7 +231,7 @@ def _in_reach(work: Work) -> set[str]:
 def _owed_strictly(work: Work) -> tuple[NotDone, ...]:
     """Those that a strict tool would do."""
     due = owed(work)
-    return tuple(one for one in due if any(work.mode(None, name) is Mode.STRICT for name in one.tool.split(_OR)))
+    return tuple(one for one in due if any(work.mode(None, name) is Mode.STRICT for name in one.tool.split(OR)))
 
 
 def remind(work: Work) -> tuple[Correction, ...]:
