@@ -5,14 +5,12 @@ from collections import Counter
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
-from haltpoint.contracts.work.plans import Plan, Step, ValidationMode
-from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
 from haltpoint.runtime.views.history import History
@@ -57,16 +55,13 @@ async def test_d5_a_history_without_calls_is_empty(redis: Redis) -> None:
         assert (found.tools, found.models, found.patterns, len(found.days)) == ((), (), (), 30)
 
 
-def violated(thought: str, violation: Violation, **more: str) -> Fact:
+def violated(thought: str, violation: Violation, **more: str | bool) -> Fact:
     details = {"thought_id": thought, "violation": violation.value, "message": "no", "strikes": 1, **more}
     return Fact(FactType.CONTRACT_VIOLATED, details)
 
 
-def counts_of(
-    *facts: Fact, mode: Mode = Mode.STRICT, case: tuple[Strike, ...] = (), plan: Plan | None = None
-) -> Counter[str]:
-    graph = Graph() if plan is None else Graph.of(plan)
-    chain = Chain(id="c", task=Task(goal="x", mode=mode), case=case, plan=plan, graph=graph)
+def counts_of(*facts: Fact, case: tuple[Strike, ...] = ()) -> Counter[str]:
+    chain = Chain(id="c", task=Task(goal="x"), case=case)
     data = ActionProposed.Data(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
     message = ActionProposed(id="t/reply", source="x", subject="c", data=data)
     counts: Counter[str] = Counter()
@@ -93,15 +88,8 @@ def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thou
     }
     again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
     assert "model:strikes:m" not in counts_of(*facts, case=(again,))
-    assert "model:strikes:m" not in counts_of(*facts, mode=Mode.OFF)
-
-
-def test_d5_a_step_that_is_held_to_its_word_has_its_strikes_counted_where_its_task_is_off() -> None:
-    steps = Plan(steps=(Step(id="s", tool_validation_mode=ValidationMode.STRICT), Step(id="other")))
-    told = violated(thought_id("c", "s", 1, 1), Violation.BAD_ARGUMENTS, step_id="s")
-    assert counts_of(told, mode=Mode.OFF, plan=steps)["model:strikes:m"] == 1
-    told = violated(thought_id("c", "other", 1, 1), Violation.BAD_ARGUMENTS, step_id="other")
-    assert counts_of(told, mode=Mode.OFF, plan=steps)["model:strikes:m"] == 0
+    told = counts_of(violated(thought, Violation.BAD_ARGUMENTS, counted=False))
+    assert (told["model:violations:m"], told["model:strikes:m"]) == (1, 0)
 
 
 def test_d5_an_escalation_is_counted_for_what_is_missing() -> None:
