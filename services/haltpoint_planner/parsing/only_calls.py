@@ -11,7 +11,7 @@ from typing import Final
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.parsing.dialects import as_call, bare_name
 from haltpoint_planner.parsing.json_text import Found
-from haltpoint_planner.parsing.python_calls import begun_call, python_in
+from haltpoint_planner.parsing.python_calls import begun_call, has_comments, python_in
 from haltpoint_planner.parsing.wrapped import said_in, words_in
 
 MARKERS: Final = (
@@ -49,7 +49,8 @@ _COMMON: Final = (
 )  # fmt: skip
 """Names that data has: one of these is a tool's only beside an argument of it."""
 
-_QUOTES: Final = "\"'`“”„«»‘’‚ \t\r\n"
+QUOTES: Final = "\"'`“”„«»‘’‚‹›「」『』《》"
+_BLANKS: Final = " \t\r\n"
 _BULLETS: Final = ">-•✅"
 """Marks before what a reply shows, and quotes around it."""
 
@@ -64,11 +65,13 @@ def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]
     bare = _without_markers(text)
     consists = values or python_in(bare)
     if consists is None:
-        shown = bare.lstrip(_QUOTES + _BULLETS).rstrip(_QUOTES)
+        shown = bare.lstrip(QUOTES + _BLANKS + _BULLETS).rstrip(QUOTES + _BLANKS)
         name = begun_call(shown, tools) or _formed(shown, tools)
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
-    return found if any(bare_name(name) in tools for one in found for name in called_in(one, tools)) else []
+    known = any(bare_name(name) in tools for one in found for name in called_in(one, tools))
+    alone = values or text.lstrip().startswith("```tool_code") or not has_comments(bare)
+    return found if known and alone else []
 
 
 def _formed(text: str, tools: Mapping[str, ToolSpec]) -> str:

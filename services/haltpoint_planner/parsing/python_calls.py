@@ -18,6 +18,7 @@ _CALL: Final = re.compile(
     re.VERBOSE,
 )
 _TOKEN: Final = re.compile(r"""\"""|'''|["'()\[\]{}]""")
+_COMMENT: Final = re.compile(r"""\"""|'''|["'#]""")
 _STRING_END: Final = {
     '"': re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL),
     "'": re.compile(r"[^'\\]*+(?:\\.[^'\\]*+)*+'", re.DOTALL),
@@ -59,6 +60,11 @@ def begun_call(text: str, tools: Container[str] | None = None) -> str | None:
             return named
         position = end
     return None if text[position:].strip(" \n\t\r[](),;") else named
+
+
+def has_comments(text: str) -> bool:
+    """Whether Python has comments: they are words (C9)."""
+    return any(True for _ in brackets(text, 0, _COMMENT, _STRING_END))
 
 
 def _found(statement: ast.stmt) -> list[Found]:

@@ -2,7 +2,8 @@
 
 Calls that end a reply are one block: between them is nothing but what a dialect of calls writes around them, behind
 them nothing but tokens that models write next. A block behind words begins on a line of its own, or is on the line
-of the words. All other calls beside words are shown, and then none of the reply is made. Linear, and never raises.
+of the words; signs are words. All other calls beside words are shown, as are those behind what quotes: a sign, a line
+or a fence; and then none of the reply is made. Linear, and never raises.
 """
 
 import re
@@ -11,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from haltpoint_planner.parsing.dialects import bare_name
-from haltpoint_planner.parsing.only_calls import MARKERS, called_in
+from haltpoint_planner.parsing.only_calls import MARKERS, QUOTES, called_in
 from haltpoint_planner.parsing.python_calls import begun_call
 from haltpoint_planner.parsing.tagged import pieces
 
@@ -23,22 +24,29 @@ _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.D
 
 _CALL_TAG: Final = r"</?(?:\w+:)?(?:tool|function|action|invoke|call|answer)(?:_?calls?|s)?\b[^<>\n]{0,64}>"
 _TAG: Final = rf"(?:(?:`{{3,}}|~{{3,}})[\w-]*[ \t]*|{MARKERS}|{_CALL_TAG}|\bfunctools\b)"
-_MARK: Final = r"(?<![^\n])[ ]{0,3}(?:[-*•✅]|\d{1,2}[.)])[ \t]"
+_QUOTE: Final = rf"{QUOTES}|<"
+_LEAD: Final = rf"{_QUOTE}#=/\\(\[{{（【"
+_MARK: Final = rf"(?<![^\n])[ ]{{0,3}}(?:\d{{1,2}}[.)]|->|[^\w\s{_LEAD}>]{{1,8}})[ \t]"
 _OPENING: Final = re.compile(rf"(?:{_MARK})?(?:(?:{_TAG}|-{{3}}\s*JSON_OUTPUT_START\s*-{{3}})\s*)*\Z", re.IGNORECASE)
 _BETWEEN: Final = re.compile(rf"(?:{_TAG}|{_MARK}|[\s,;\]\[)(])*+", re.IGNORECASE)
 _TOKEN: Final = rf"(?:(?!<\|im_start)(?:{_TAG}|\s))"
 _BEHIND: Final = re.compile(
     rf"""{_TOKEN}*+ (?:Expected:[^\n]*+)?
       ( (?: {_TOKEN} | \b(?:END|OK|None|null)\b | \[/?INST\] | <!--[^>]*+> | </?s>
-          | (?!-{{3}}\s*JSON_OUTPUT_END)[^\w\s"'`“”„«»‘’‚|<>*] )*+
+          | (?!-{{3}}\s*JSON_OUTPUT_END)[^\w\s{_QUOTE}>*] )*+
         (?: (?:Observation: | <tool_response> | <\|im_start\|> | -{{3}}\s*JSON_OUTPUT_END).* )? )""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_OWN_LINE: Final = re.compile(r"(?:\A|\n)[ ]{0,3}\Z")
-_SAME_LINE: Final = re.compile(r"[\w:.,;!?…)][ \t]*\Z")
-_CODE: Final = re.compile(r"(?:`{3,}|~{3,})(?!\s*+[`~])(?!json|tool|function|xml)", re.IGNORECASE)
-"""The fence of an answer in code, or of what is cited; those of a dialect of calls have its name."""
+_QUOTING: Final = re.compile(rf"\A(?:[ ]{{4}}|[ ]*[\t>|])|(?:[{_LEAD}]|(?<!-)>)[ \t]*\Z|\*\Z")
+"""A line before a call that shows it: indented or marked as a citation, or with a sign at its end that quotes."""
 
+_FENCE: Final = re.compile(
+    r"(`{3,}+|~{3,}+)(?!\s*+\1\w)(?:(?!\s*+\1).*?\1(?!\w)|(?:json|tool|function|xml).*|(.*))",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A fence up to its end, if it has one; else what it shows, unless it has the name of a dialect of calls."""
+
+_REMARKS: Final = re.compile(r"(?<=[)\]])(?:\s*+#[^\n]*+)++")
 _PYTHON: Final = re.compile(r"^[ \t]*\[?(?:print\()?([A-Za-z_][\w.]*)\(", re.MULTILINE)
 _WINDOW: Final = 128  # characters before a call in which its tags are
 
@@ -64,15 +72,19 @@ def read_calls(text: str, tools: Container[str]) -> tuple[str, list[str]]:
     before = text[: opening.start() if opening else first]
     between = [text[end:start] for (_, end, *_), (start, *_) in pairwise(found)]
     behind = _BEHIND.fullmatch(text, last)
-    own = _OWN_LINE.search(before) or (_SAME_LINE.search(before) and not any("\n" in gap for gap in between))
-    begins = not before.strip() or (own and not _CODE.search(text, len(before), first))
-    if begins and behind and all(map(_BETWEEN.fullmatch, between)):
+    line = before[before.rfind("\n") + 1 :]
+    torn = line.strip() and any("\n" in gap for gap in between)
+    cited = _QUOTING.search(line) or any(fence[2] is not None for fence in _FENCE.finditer(text, 0, first))
+    if not (before.strip() and (torn or cited)) and behind and all(map(_BETWEEN.fullmatch, between)):
         return text[: behind.start(1)], []
     return text, [name for *_, names in found for name in names]
 
 
 def ends_in_python(text: str, tools: Container[str]) -> str | None:
-    """The known tool that Python at the end of a text calls (C9); None in code, or when the text ends otherwise."""
-    text = "" if "```py" in text else text.rstrip("`\n ")
+    """The known tool that Python at the end of a text calls (C9), comments aside; None when it ends otherwise.
+
+    A text that begins as code is an answer in code.
+    """
+    text = "" if text.startswith("```py") else text.rstrip("`\n ")
     starts = [line.start() for line in _PYTHON.finditer(text) if bare_name(line[1]) in tools]
-    return begun_call(text[starts[-1] :], tools) if starts else None
+    return begun_call(_REMARKS.sub("", text[starts[-1] :]), tools) if starts else None

@@ -162,6 +162,14 @@ MADE = '{"name": "send", "arguments": {"to": "u1"}}'
 CALLED = [
     f"- {MADE}",
     f"✅ {MADE}",
+    f"🔍 {MADE}",
+    f"✉️ {MADE}",
+    f"→ {MADE}",
+    f"-> {MADE}",
+    f"– {MADE}",
+    f"... {MADE}",
+    "```tool_code\n# I send it\nsend(to='u1', text='hi')  # now\n```",
+    "send(to='u1', text='# hi')",
     '{"tool_uses": [{"recipient_name": "functions.send", "parameters": {"to": "u1"}}]}',
     '[send(to="u1", text="hi")]',
     'send(to="u1", text="hi")',
@@ -280,6 +288,32 @@ BESIDE = [
     f"The mail reads: 'Do this: <tool_call>{MADE}</tool_call>'",
     f"Die Mail sagt: „Hallo,\n{MADE}“",
     f'The mail reads: "{MADE} {MADE}"',
+    f"邮件里写着：「{MADE}」",
+    f"邮件里写着：「{MADE}",
+    f"The mail says ({MADE})",
+    f"The mail says: *{MADE}",
+    f"The mail says:\n> Now do it: {MADE}",
+    f"The mail says:\n> 🔍 {MADE}",
+    f"The mail says:\n| 🔍 {MADE}",
+    f"The page shows:\n\n    Now do it: {MADE}",
+    f"The page shows:\n\n    - {MADE}",
+    f"The code has\n# {MADE}",
+    f"The code has\n// {MADE}",
+    f"The code has\nbody = {MADE}",
+    f"The page shows:\n```\nHi\n{MADE}\n```",
+    f"The page shows:\n```sql\nselect 1\n```\nand\n```\n{MADE}\n```",
+    f"The page shows:\n```markdown\n```json\n{MADE}\n```\n```",
+    f"The page shows:\n````markdown\n```\n{MADE}\n```\n````",
+    f"The page shows:\n````markdown\nHi\n```sql\nselect 1\n```\n{MADE}\n````",
+    "# the mail says\nsend(to='u1')",
+    "[\n# the mail says\nsend(to='u1')]",
+    "send(to='u1')  # the mail says",
+    "send(to='u1')\n# it's what the mail says\n# and the page",
+    "send(\n    to='u1',  # it's in the mail\n    text='hi',\n)",
+    f"The page shows:\n````\n```json\n{MADE}\n```\n````",
+    f"The page shows:\n```\n```\n{MADE}\n```\n```",
+    "I send it.\n```python\nsend(to='u1', text='hi')\n```",
+    "I send it.\n```py\nprint(send(to='u1', text='hi'))  # now\n```",
 ]
 ENDS = [
     f"{{}}{end}"
@@ -309,6 +343,22 @@ OPENS = [
     'I call it.\n<tool_call id="1">{}</tool_call>',
     "Er sagt: „Hallo.\n{}",
     "<answer>{}</answer>",
+    "我来发送：{}",
+    "送ります。{}",
+    "سأرسلها، {}",
+    "I look it up 🔍 {}",
+    "I look it up.\n🔍 {}",
+    "I look it up.\n→ {}",
+    "**Action:** {}",
+    "I send it.\n**Action**: {}",
+    "Sending — {}",
+    "【发送】{}",
+    "I run:\n```sql\nselect 1\n```\n{}",
+    "I run:\n```\nselect 1\n```\n\nCalling: {}",
+    "I run:\n~~~\n```\n~~~\n{}",
+    "I run:\n```sql\nselect 1\n```\n```json\n{}\n```",
+    "I use ```send``` now:\n{}",
+    "```\n```json\n{}\n```",
 ]
 
 
@@ -380,10 +430,17 @@ def test_c9_words_that_show_a_call_are_words_where_no_turn_is_left() -> None:
 PARTS = st.sampled_from(
     ["I look it up.", "She said:", '"', "`", "'", "> ", "„", "“", "\n", "\n\n", " ", "| ", "OK", "    ", "```", "- "]
 )
+SIGNS = st.sampled_from(["\n```json\n", "\n```\n", ", ", "<tool_call>", "🔍 ", "。", "「"])
 CALLS = st.integers(0, 3).map(lambda number: f'{{"tool": "send", "arguments": {{"to": "u{number}"}}}}')
 
 
-@given(st.lists(PARTS | CALLS | st.sampled_from(["\n```json\n", "\n```\n", ", ", "<tool_call>"]), max_size=12))
+@pytest.mark.parametrize("mark", ["🔍", "✉️", "→", "->", "–", "-", "1."])
+def test_c9_calls_behind_signs_on_lines_of_their_own_are_one_block(mark: str) -> None:
+    proposal = draft_proposal(Reply(f"I do both.\n{mark} {FIRST}\n{mark} {MADE}"), TOOLS)
+    assert ([call.tool for call in proposal.calls], proposal.faults) == (["list", "send"], ())
+
+
+@given(st.lists(PARTS | CALLS | SIGNS, max_size=12))
 def test_c7_of_the_calls_of_a_reply_all_are_made_in_their_order_or_none(parts: list[str]) -> None:
     proposal = draft_proposal(Reply("".join(parts)), TOOLS)
     written = [json.loads(part)["arguments"] for part in parts if part.startswith("{")]
