@@ -1,17 +1,21 @@
 """Whatever the shape of a target: a stranger's value in it is asked about, and the user's own are not (C13)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from haltpoint.chain.checks.places import Leaf, is_target
+from haltpoint.chain.checks.templates import fill, judged
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.references import Place
-from haltpoint.contracts.policy import Treatment
+from haltpoint.chain.model.references import Place, values_at, walk
+from haltpoint.contracts.policy import Targets, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Style, Task
-from tests.support.builders import call
+from tests.support.builders import call, plan, tool_step
 from tests.unit.chain.story import Story
 
 EVE = "eve@evil.example"
@@ -121,3 +125,52 @@ def test_c13_a_strangers_value_anywhere_in_a_target_is_asked_about_and_the_users
     key = data.draw(st.booleans()) if shape.places and shape.keys else bool(shape.keys)
     place = data.draw(st.sampled_from(shape.keys if key else shape.places))
     assert asked_about(shape.schema, name, with_eve(shape.value, place, key=key)) == [EVE]
+
+
+def apart(value: Any, numbers: Iterator[int]) -> Any:
+    """The value with a text of its own in each place."""
+    if isinstance(value, list):
+        return [apart(one, numbers) for one in value]
+    if isinstance(value, dict):
+        return {name: apart(one, numbers) for name, one in value.items()}
+    return f"v{next(numbers)}"
+
+
+def with_references(value: Any, names: dict[Place, str], at: Place = ()) -> Any:
+    """The value with a reference to a skill's argument at each of these places."""
+    if at in names:
+        return {"$from": f"input.{names[at]}"}
+    if isinstance(value, list):
+        return [with_references(one, names, (*at, number)) for number, one in enumerate(value)]
+    if isinstance(value, dict):
+        return {name: with_references(one, names, (*at, name)) for name, one in value.items()}
+    return value
+
+
+def targets_of(tool: ToolSpec, arguments: dict[str, Any], *others: ToolSpec) -> list[Leaf]:
+    found, values = judged(tool, arguments, {one.name: one for one in others}, Targets())
+    return [leaf for leaf in values if is_target(leaf, found)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(shapes, st.sampled_from(("to", "whom", "note")), st.data())
+def test_c13_a_skills_argument_is_a_target_exactly_when_the_direct_call_has_it_as_one(
+    shape: Shape, name: str, data: st.DataObject
+) -> None:
+    whole = {name: apart(shape.value, count())}
+    tool = ToolSpec(name="share", parameters={"properties": {name: shape.schema}}, targets={"whom": ""})
+    places = [place for place, _ in walk(whole) if place]
+    chosen = data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=3, unique=True))
+    outer = [one for one in chosen if not any(one != other and one[: len(other)] == other for other in chosen)]
+    names = {place: f"x{number}" for number, place in enumerate(outer)}
+    left_out = data.draw(st.sets(st.sampled_from(outer)))
+    arguments = {said: values_at(whole, place)[0] for place, said in names.items() if place not in left_out}
+    steps = plan(tool_step("a", call("share", **with_references(whole, names))))
+
+    direct = targets_of(tool, fill(steps, arguments).steps[0].actions[0].arguments)
+    by_skill = targets_of(ToolSpec(name="shares", plan=steps), arguments, tool)
+    handed_in = {one for _, one in walk(arguments) if isinstance(one, str)}
+    asked, wanted = ({leaf.value for leaf in found} & handed_in for found in (by_skill, direct))
+    assert wanted <= asked
+    if not any(leaf.place.endswith("}") for leaf in direct):  # with a key, everything in its object is one
+        assert asked == wanted

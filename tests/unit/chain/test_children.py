@@ -23,7 +23,7 @@ from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.policy import Pattern, Targets, Treatment
 from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step
@@ -729,23 +729,76 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happening
     assert story.chain.status.final == child.chain.status.final
 
 
-def test_c13_a_skills_argument_is_a_target_where_it_becomes_one() -> None:
-    post = ToolSpec(
-        name="post",
-        targets={"letter.at": "/srv", "all[].at": ""},
-        parameters={"type": "object", "properties": {"mail": {"type": "string", "format": "email"}}},
+EVE = "eve@evil.example"
+SENDERS = ("mails[].sender",)
+AGAIN = plan(tool_step("a", call("reads")))
+MAILOUT = spec("mailout", read_only=False)
+FREE = Policy(unasked_effects=Treatment.ALLOW)
+
+
+def asked_in_model_call(steps: Plan, given: dict[str, Any], *specs: ToolSpec, policy: Policy = FREE) -> list[Any]:
+    """The places that a person is asked about when a model calls a skill with these steps."""
+    told = Story(
+        Task(goal="Write to Ann", style=Style.REACT),
+        *tools(*specs, skill("tellone", steps, parameters={"type": "object"})),
+        policy=policy,
     )
-    steps = tool_step(
-        "a",
-        call("post", to={"$from": "input.whom"}, words={"$from": "input.words"}, mail={"$from": "input.address"}),
-        call(
-            "post", letter={"$from": "input.letter"}, all=[{"at": {"$from": "input.first"}}], cc=[{"$from": "input.cc"}]
-        ),
-        call("post", to={"$from": "a.data.id"}),
-        call("nobody", to={"$from": "input.gone"}),
+    told.submit()
+    told.propose(call("tellone", **given))
+    return [one.parameter for order in told.dispatches for one in order.reasons]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "asked"),
+    [
+        ({"to": {"$from": "input.whom"}}, {"whom": EVE}, ["whom"]),
+        ({"text": {"$from": "input.words"}}, {"words": EVE}, []),
+        ({"recipient": {"name": {"$from": "input.who"}}}, {"who": EVE}, ["who"]),
+        ({"members": {"list": [{"$from": "input.who"}]}}, {"who": EVE}, ["who"]),
+        ({"to": [{"$from": "input.a"}, {"$from": "input.b"}]}, {"b": EVE}, ["b"]),
+        ({"to": {"$from": "input.all"}}, {"all": {"name": EVE}}, ["all.name"]),
+        ({"to": {"$from": "input.all"}}, {"all": {"eve": "x"}}, ["all{eve}", "all.eve"]),
+        ({"to": {"$from": "input.all.first"}}, {"all": {"first": EVE}}, ["all.first"]),
+        ({"person": {"$from": "input.all"}}, {"all": {"at": EVE, "note": "x"}}, ["all.at"]),
+        ({"person": {"at": {"$from": "input.at"}, "name": {"$from": "input.who"}}}, {"at": "Ann", "who": EVE}, []),
+        ({"person": {"name": {"$from": "input.who"}}}, {"who": EVE}, []),
+        ({"cc": {"at": {"$from": "input.at"}, "name": {"$from": "input.who"}}}, {"at": "Ann", "who": EVE}, []),
+        ({"cc": {"at": {"$from": "input.at"}, "name": {"$from": "input.who"}}}, {"who": EVE}, ["who"]),
+        ({"to": {"$from": "b.data.id"}, "text": {"$from": "input.who"}}, {"who": EVE}, []),
+    ],
+)
+def test_c13_a_skills_argument_is_a_target_where_it_becomes_one(
+    arguments: dict[str, Any], given: dict[str, Any], asked: list[str]
+) -> None:
+    person = {
+        "type": "object",
+        "properties": {"at": {"type": "string", "format": "email"}, "name": {"type": "string"}},
+    }
+    properties = {"person": person, "cc": person}
+    found = msgspec.structs.replace(MAILOUT, parameters={"type": "object", "properties": properties})
+    steps = (tool_step("b", call("mailout")), tool_step("a", call("mailout", **arguments), after=("b",)))
+    assert asked_in_model_call(plan(*steps), given, found) == asked
+
+
+def test_c13_the_targets_of_a_skill_within_a_skill_and_those_of_the_policy_are_its_own_too() -> None:
+    inner = skill("inner", plan(tool_step("a", call("mailout", to={"$from": "input.words"}))))
+    outer = plan(tool_step("a", call("inner", words={"$from": "input.x"}), call("nobody", to={"$from": "input.y"})))
+    assert asked_in_model_call(outer, {"x": EVE, "y": EVE}, MAILOUT, inner) == ["x", "y"]
+    room = plan(tool_step("a", call("mailout", room={"$from": "input.x"})))
+    assert asked_in_model_call(room, {"x": EVE}, MAILOUT) == []
+    named = Policy(unasked_effects=Treatment.ALLOW, targets=Targets(add=("room",)))
+    assert asked_in_model_call(room, {"x": EVE}, MAILOUT, policy=named) == ["x"]
+
+
+@pytest.mark.parametrize(("second", "asked"), [({"at": "/srv"}, []), ({"at": "/tmp"}, ["x"]), ({"at": ""}, ["x"])])
+def test_c13_a_skills_argument_has_the_folder_of_its_tools_when_they_have_the_same(
+    second: dict[str, str], asked: list[str]
+) -> None:
+    write, log = (
+        ToolSpec(name=name, targets=targets) for name, targets in (("write", {"at": "/srv"}), ("log", second))
     )
-    found = {one.name: one for one in tools(post, skill("posts", plan(steps)))}
-    assert found["posts"].targets == {"whom": "", "address": "", "letter.at": "/srv", "first": "", "cc": ""}
+    both = plan(tool_step("a", call("log", at={"$from": "input.x"}), call("write", at={"$from": "input.x"})))
+    assert asked_in_model_call(both, {"x": "/srv/a.txt"}, write, log) == asked
 
 
 def test_c13_a_skill_that_only_reads_carries_outward_what_its_tools_do() -> None:
@@ -754,3 +807,38 @@ def test_c13_a_skill_that_only_reads_carries_outward_what_its_tools_do() -> None
     writes = skill("writes", plan(tool_step("a", call("fetch"), call("send"))))
     found = {one.name: one for one in tools(fetch, SEND, reads, writes)}
     assert (found["reads"].outward, found["writes"].outward) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("steps", "foreign"),
+    [
+        (plan(tool_step("a", call("mail"))), ("mails[].sender",)),
+        (plan(tool_step("a", call("mail"), call("inbox"), call("nobody"))), ("mails[].sender", "sender")),
+        (plan(tool_step("a", call("find"))), ()),
+        (plan(tool_step("a", call("mail")), tool_step("b", call("find", q={"$from": "a.data.mails[0].id"}))), SENDERS),
+        (
+            plan(tool_step("a", call("mail")), tool_step("b", call("find", q={"$from": "a.data.mails[0].sender"}))),
+            ("",),
+        ),
+        (plan(tool_step("a", call("mail")), tool_step("b", call("find", q={"$from": "a.data"}))), ("",)),
+    ],
+)
+def test_c13_what_strangers_write_stays_theirs_in_the_result_of_a_skill(steps: Plan, foreign: tuple[str, ...]) -> None:
+    mail, inbox = spec("mail", foreign=SENDERS), spec("inbox", foreign=("sender",))
+    found = {one.name: one for one in tools(FIND, mail, inbox, skill("reads", steps), skill("again", AGAIN))}
+    assert found["reads"].foreign == foreign
+    assert found["again"].foreign == foreign
+
+
+def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
+    mail = spec("mail", foreign=SENDERS)
+    inbox = skill("inbox", plan(tool_step("a", call("mail"))), parameters={"type": "object"})
+    told = Story(Task(goal="Answer the last mail", style=Style.REACT), *tools(mail, inbox, MAILOUT), policy=FREE)
+    told.submit()
+    told.propose(call("inbox"))
+    child = below(told)
+    outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=child.action.id))
+    child.result(outcome, json.dumps({"mails": [{"sender": EVE}]}))
+    tell_parent(told, child)
+    told.propose(call("mailout", to=EVE))
+    assert [one.parameter for one in told.dispatches[-1].reasons] == ["to"]

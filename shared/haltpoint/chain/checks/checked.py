@@ -16,7 +16,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import without_confirmed
 from haltpoint.chain.checks.places import Leaf, leaves
 from haltpoint.chain.checks.sources import SHORT, Known, provenance_fault, users_words
-from haltpoint.chain.checks.templates import MOST_LEVELS, fill
+from haltpoint.chain.checks.templates import MOST_LEVELS, fill, judged
 from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.references import read_json, references, write_json
 from haltpoint.chain.model.schemas import Compiled, compiled
@@ -70,10 +70,19 @@ class CheckedCall:
         """All that the chain knows."""
         return Known(self.work)
 
-    @cached_property
+    @property
+    def judged(self) -> ToolSpec:
+        """The tool with its targets: a skill has those of this call."""
+        return self._judged[0]
+
+    @property
     def leaves(self) -> list[Leaf]:
         """The values of the call."""
-        return leaves(self.arguments, self.spec, self.work.world.policy.targets)
+        return self._judged[1]
+
+    @cached_property
+    def _judged(self) -> tuple[ToolSpec, list[Leaf]]:
+        return judged(self.spec, self.arguments, self.work.world.tools, self.work.world.policy.targets)
 
     @cached_property
     def sources(self) -> dict[str, Source]:

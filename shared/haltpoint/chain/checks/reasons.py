@@ -18,6 +18,7 @@ from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable
 from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
 from haltpoint.chain.checks.sources import MODEL, SHORT
+from haltpoint.chain.checks.templates import within
 from haltpoint.chain.model.canonical import canonical, folders_of, form_of
 from haltpoint.chain.model.references import read_json, references, write_json, write_text
 from haltpoint.chain.model.state import Action, PlanOrigin
@@ -132,8 +133,9 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
     if reach is Reach.TOOL:
         return tuple(dict.fromkeys((*work.granted, Grant(tool=action.tool))))
     new = list[Grant]()
-    for leaf, _ in _unnamed(CheckedCall(work, action.step, spec, read_json(arguments))):
-        folders = folders_of(str(leaf.value)) if leaf.is_path or spec.targets.get(leaf.parameter) else ()
+    checked = CheckedCall(work, action.step, spec, read_json(arguments))
+    for leaf, _ in _unnamed(checked):
+        folders = folders_of(str(leaf.value)) if leaf.is_path or within(leaf, checked.judged) else ()
         covered = next((f"{folder.rstrip('/')}/" for folder in folders), canonical(leaf.value))
         value = covered if reach is Reach.VALUE else None
         new.append(Grant(tool=action.tool, parameter=leaf.parameter, value=value))
@@ -145,7 +147,7 @@ def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
     that has the origin which its tool declares is checked before, and needs no more (C6). Without a source are those of
     very many, or at a very long place, which were not looked for.
     """
-    spec = checked.spec
+    spec = checked.judged
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
         source = checked.sources.get(leaf.place)
         if spec.read_only:
@@ -163,7 +165,7 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     """
     text, known = str(leaf.value), checked.known
     host = _HOST.fullmatch(text)
-    if host is not None or is_target(leaf, checked.spec):
+    if host is not None or is_target(leaf, checked.judged):
         return source.source is SourceKind.MODEL and not (host and known.named(form_of(host[1])))
     parts = (part.rstrip(".,;:!?)") for part in _URL.findall(text))
     return any(known.source(replace(leaf, value=part)).source is SourceKind.MODEL for part in parts)
@@ -171,16 +173,16 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
 
 def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
     """Whether a value is a default, itself or with what it is inside of, or the tool's folder or a yes covers it."""
-    spec, value, around = checked.spec, str(leaf.value), list[Any]([checked.arguments])
+    spec, value, around = checked.judged, str(leaf.value), list[Any]([checked.arguments])
     for part in leaf.path:
         around.append(around[-1][part])
     if any(is_default(spec, one, leaf.path[:level]) for level, one in enumerate(around)):
         return True
-    within = next((spec.targets[at] for at in (leaf.parameter, leaf.place) if spec.targets.get(at)), "")
+    folder = within(leaf, spec)
     if (
-        within
+        folder
         and not _ELSEWHERE.match(value)
-        and normpath(within) in folders_of(join(within, value) if isabs(within) else value)
+        and normpath(folder) in folders_of(join(folder, value) if isabs(folder) else value)
     ):
         return True
     return any(

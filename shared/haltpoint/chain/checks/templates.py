@@ -2,19 +2,21 @@
 
 An argument that the call leaves out is left out wherever the template refers to it. What a skill may do follows from
 its tools and is never declared: it is read-only when all of them are, destructive or internal when one of them is, and
-an argument that becomes a value with an origin needs that origin itself (C6). The result of a step becomes such a value
+an argument that becomes a value with an origin needs that origin itself (C6); one that becomes a target is one, call by
+call, since what is beside a value may say whether it is one (C13). The result of a step becomes such a value
 only when it is the origin, since any other tool may give back what a model has put in: nothing can be done by way of a
 skill that could not be done without it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from itertools import product
+from typing import Any, Final
 
 import msgspec
 
 from haltpoint.chain.checks.contract import Tools, plan_faults
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.checks.places import Leaf, is_named, is_target
+from haltpoint.chain.checks.places import Leaf, is_target, leaves
 from haltpoint.chain.checks.sources import SAID, told
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import (
@@ -25,7 +27,6 @@ from haltpoint.chain.model.references import (
     Place,
     Reference,
     covers,
-    general,
     parse_path,
     path_text,
     reference,
@@ -33,29 +34,34 @@ from haltpoint.chain.model.references import (
     replaced,
     values_at,
 )
+from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
 """How deep chains may call chains: a skill that calls itself ends there."""
-
-_Says = TypeVar("_Says")
+_NO_NAMES: Final = Targets(remove=("*",))
 
 
 def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     """The literal plan that carries out one call."""
-    given = dict(arguments)
-
-    def by(value: dict[str, Any]) -> Any:
-        found = reference(value)
-        return next(iter(values_at(given, found.path)), LEFT_OUT) if found and found.step == INPUT else value
 
     def filled(call: ProposedCall) -> ProposedCall:
-        return ProposedCall(tool=call.tool, arguments=replaced(call.arguments, by))
+        return ProposedCall(tool=call.tool, arguments=_filled(call.arguments, arguments))
 
     steps = (msgspec.structs.replace(step, actions=tuple(map(filled, step.actions))) for step in plan.steps)
     return Plan(steps=tuple(steps))
+
+
+def _filled(template: dict[str, Any], given: Mapping[str, Any]) -> Any:
+    return replaced(template, lambda value: _argument(value, given))
+
+
+def _argument(value: dict[str, Any], given: Mapping[str, Any]) -> Any:
+    """What a reference becomes: the argument, LEFT_OUT where there is none; a reference to a step stays."""
+    found = reference(value)
+    return next(iter(values_at(given, found.path)), LEFT_OUT) if found and found.step == INPUT else value
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
@@ -97,14 +103,9 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
     called = [tools.get(call.tool) or ToolSpec(name=call.tool) for call in _calls(plan)]
     provenance: dict[str, tuple[str, ...]] = {}
-    targets: dict[str, str] = {}
     for tool, place, found in _fed(plan, tools):
         if found.step == INPUT:
-            declared = {path_text(path): folder for path, folder in _becomes(place, found, tool.targets)}
-            name = next((part for part in reversed(place) if isinstance(part, str)), "")
-            leaf = Leaf(place, path_text(place), path_text(general(place)), "", is_named(name))
-            targets |= declared or ({path_text(found.path): ""} if is_target(leaf, tool) else {})
-            for path, origins in _becomes(place, found, tool.provenance):
+            for path, origins in _becomes(place, found, tool):
                 known = provenance.get(path_text(path), origins)
                 provenance[path_text(path)] = tuple(one for one in known if one in origins)
     torn = not all(provenance.values())  # one argument would need two origins: no value of a model's has both (C6)
@@ -120,8 +121,50 @@ def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
         polls=any(tool.polls for tool in called),
         provenance=provenance,
         outward=read_only and any(tool.outward for tool in called),
-        targets=targets,
+        foreign=_foreign(plan, tools),
     )
+
+
+def _foreign(plan: Plan, tools: Tools) -> tuple[str, ...]:
+    """The places in a skill's result that strangers write: those of any of its tools, whose result it may be. All of it
+    where a step takes such a value, since its own tool may give it back.
+    """
+    marks = {
+        step.id: [at for call in step.actions if call.tool in tools for at in tools[call.tool].foreign]
+        for step in plan.steps
+    }
+    taken = ((at, found) for _, _, found in _fed(plan, tools) for at in marks.get(found.step, ()))
+    if any(covers(("data", *(parse_path(at) or ())), found.path) for at, found in taken):
+        return ("",)
+    return tuple(dict.fromkeys(at for places in marks.values() for at in places))
+
+
+def judged(
+    spec: ToolSpec, arguments: dict[str, Any], tools: Tools, named: Targets, levels: int = MOST_LEVELS
+) -> tuple[ToolSpec, list[Leaf]]:
+    """The values of a call, and the tool with its targets. Those of a skill are by their places the values that are
+    targets of the calls inside, with the folder that all of these declare; its own names make none.
+    """
+    if spec.plan is None or levels == 0:
+        return spec, leaves(arguments, spec, named)
+    targets = dict[str, str]()
+    for call in _calls(spec.plan):
+        # what the call leaves out goes first: then the places in the template are those in the filled one
+        template = replaced(call.arguments, lambda one: one if _argument(one, arguments) is not LEFT_OUT else LEFT_OUT)
+        made = _filled(template, arguments)
+        tool, values = judged(tools.get(call.tool) or ToolSpec(name=call.tool), made, tools, named, levels - 1)
+        taken = [(place, one.path) for place, one in references(template) if one is not None and one.step == INPUT]
+        for leaf, (place, path) in product(values, taken):
+            if leaf.path[: len(place)] == place and is_target(leaf, tool):
+                at, folder = path_text((*path, *leaf.path[len(place) :])), within(leaf, tool)
+                targets[at] = folder if targets.get(at, folder) == folder else ""
+    found = msgspec.structs.replace(spec, targets=targets)
+    return found, leaves(arguments, found, _NO_NAMES)
+
+
+def within(leaf: Leaf, spec: ToolSpec) -> str:
+    """The folder that a tool declares for a value; empty when there is none."""
+    return spec.targets.get(leaf.parameter) or spec.targets.get(leaf.place, "")
 
 
 def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
@@ -130,17 +173,19 @@ def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
     return tuple(
         f"{found.text!r} becomes a value of {tool.name} that must come from {told(origins)}, and has no such source"
         for tool, place, found in _fed(plan, tools)
-        for path, origins in _becomes(place, found, tool.provenance)
+        for path, origins in _becomes(place, found, tool)
         if found.step != INPUT and not any(_is_origin(gives.get(found.step), path, one) for one in origins)
     )
 
 
-def _becomes(place: Place, found: Reference, marks: Mapping[str, _Says]) -> Iterator[tuple[Path, _Says]]:
-    """Each path in what the reference's step has or gives whose value comes to a mark, or below one, and its words."""
-    for mark, says in marks.items():
+def _becomes(place: Place, found: Reference, tool: ToolSpec) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Each path in what the reference's step has or gives whose value comes to one with an origin, or below one, and
+    its origins.
+    """
+    for mark, origins in tool.provenance.items():
         path = parse_path(mark) or (mark,)
         if covers(path, place):
-            yield (*found.path, *path[len(place) :]), says
+            yield (*found.path, *path[len(place) :]), origins
 
 
 def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
