@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from haltpoint.chain.checks.goal import goal_of
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import PlanDrafted
@@ -146,7 +148,7 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_then_bel
     assert (story.chain.status, story.chain.strikes) == (ChainStatus.AWAITING_INPUT, 0)
     assert story.questions[-1].question == WHICH
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
-    assert story.chain.goal == "tell John\nJohn Smith"
+    assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
     assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
     story.draft(plan(FIND))
     assert story.chain.status is ChainStatus.EXECUTING

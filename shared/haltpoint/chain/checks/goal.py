@@ -14,6 +14,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import open_to_models
 from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.model.canonical import plain
+from haltpoint.chain.model.state import goal_in_full
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
 from haltpoint.contracts.policy import Does
@@ -36,8 +37,8 @@ def with_effects(spec: ToolSpec) -> bool:
 
 
 def goal_of(work: Work) -> str:
-    """What is asked for: the task's words, or a person's in their place."""
-    return work.chain.task.goal if work.goal is None else work.goal
+    """What is asked for, as prompts and patterns have it."""
+    return goal_in_full(work.task, work.goal, work.answers)
 
 
 def intent_of(work: Work) -> ChainIntent:

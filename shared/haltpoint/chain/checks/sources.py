@@ -154,9 +154,8 @@ def tools_of(origins: Iterable[str]) -> list[str]:
 
 
 def users_words(work: Work) -> tuple[str, ...]:
-    """The goal, a person's words in its place without answers to questions, and this user's goals before (C15)."""
-    instead = (work.goal or "").removesuffix("".join(f"\n{one}" for one in work.answers))
-    return tuple(words for words in (work.task.goal, instead, *earlier_goals(work)) if words)
+    """The goal, a person's words in its place, and this user's goals before (C15); no answers to questions."""
+    return tuple(words for words in (work.task.goal, work.goal, *earlier_goals(work)) if words)
 
 
 def earlier_goals(work: Work) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import deed_of
-from haltpoint.chain.checks.goal import goal_of, take_up
+from haltpoint.chain.checks.goal import take_up
 from haltpoint.chain.checks.intent import note_approval
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
@@ -88,8 +88,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.SELECT:
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
-            # a question of the model while it plans: the person's words belong to the goal from now on (C11)
-            work.goal, work.answers = f"{goal_of(work)}\n{said.strip()}", (*work.answers, said.strip())
+            # a question of the model while it plans: prompts have the person's words beside the goal from now on (C11)
+            work.answers = (*work.answers, said.strip())
             before = thought_id(work.id, "plan", 0, work.plan_attempts)
             return think_plan(work, previous=before, answered=said.strip())
         case Choice.ANSWER:

@@ -5,6 +5,7 @@ action costs does not depend on the length of its chain. Of the actions a chain 
 that a later decision may still need (`needs.py`).
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -295,6 +296,11 @@ class Chain(Struct, gc=False):
     undoing: int | None = None
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
+
+
+def goal_in_full(task: Task, instead: str | None, answers: Sequence[str]) -> str:
+    """The task's words, or a person's in their place, with their answers to questions while it was planned (C11)."""
+    return "\n".join((task.goal if instead is None else instead, *answers))
 
 
 def next_due(chain: Chain) -> int:

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainError, Failure, OpenRequest, Rest
+from haltpoint.chain.model.state import (
+    Action,
+    ActionStatus,
+    Chain,
+    ChainError,
+    Failure,
+    OpenRequest,
+    Rest,
+    goal_in_full,
+)
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import Strict, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
@@ -187,9 +196,8 @@ def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     if stored is None:
         return task, None
     found = msgspec.json.decode(stored, type=StoredPlan)
-    if found.goal is not None:
-        task = msgspec.structs.replace(task, goal=found.goal)
-    return task, found.plan or task.plan
+    goal = goal_in_full(task, found.goal, found.answers)
+    return msgspec.structs.replace(task, goal=goal), found.plan or task.plan
 
 
 def stored_plan(stored: bytes | None) -> StoredPlan:
