@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from haltpoint.chain.checks.goal import goal_of
 from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
+from haltpoint.chain.model.work import Work
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
@@ -278,6 +280,17 @@ def test_c13_of_an_answer_only_the_whole_text_or_field_counts_and_nothing_that_t
     assert (sent(told, tool, **later).reasons != ()) == asked
 
 
+def answered(question: str, typed: str, told: Story | None = None) -> Story:
+    """A chain whose model has asked this in place of a plan, with a person's words to it."""
+    if told is None:
+        told = Story(Task(goal="send it"), FIND, SEND)
+        told.submit()
+    data = PlanDrafted.Data(thought_id=told.thought.thought_id, plan=None, question=question)
+    told.hear(PlanDrafted(id=f"p{question}", source="test", subject="c", data=data))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text=typed)
+    return told
+
+
 @pytest.mark.parametrize(
     ("question", "typed", "found"),
     [
@@ -289,13 +302,28 @@ def test_c13_of_an_answer_only_the_whole_text_or_field_counts_and_nothing_that_t
 def test_c13_an_answer_while_planning_is_a_persons_whole_text_and_none_of_the_goals_words(
     question: str, typed: str, found: str
 ) -> None:
-    told = Story(Task(goal="send it"), FIND, SEND)
-    told.submit()
-    data = PlanDrafted.Data(thought_id=told.thought.thought_id, plan=None, question=question)
-    told.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text=typed)
+    told = answered(question, typed)
     told.draft(plan(Step(id="send", required_tools=("send",))))
     assert source(told, "eve@x.org") == found
+
+
+@pytest.mark.parametrize(
+    ("question", "typed"),
+    [("To whom?", "anyone but eve@x.org"), ("Is eve@x.org the right one?", "no! not eve@x.org")],
+)
+def test_c13_an_answer_while_planning_is_none_of_the_goals_words_when_the_goal_was_put_in_other_words(
+    question: str, typed: str
+) -> None:
+    told = answered("Which one?", "the first")
+    while told.chain.status is not ChainStatus.ESCALATED:
+        told.draft(None, "no plan")
+    told.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="write to ann@x.org")
+    answered(question, typed, told)
+    told.draft(plan(Step(id="send", required_tools=("send",))))
+    assert goal_of(Work.on(told.chain, "", told.world, told.now)) == f"write to ann@x.org\nthe first\n{typed}"
+    sources = sent(told, to="ann@x.org", cc="eve@x.org").sources
+    assert sources["to"].source is SourceKind.GOAL
+    assert (sources["cc"].source, sources["cc"].where) == (SourceKind.TEXT, "answers.[1]")
 
 
 def test_c13_what_a_person_edited_in_is_no_result_though_it_comes_back() -> None:
@@ -480,6 +508,18 @@ def test_c13_the_reason_says_what_will_happen_and_why_it_is_asked() -> None:
     assert len(long.words) < 200
     assert long.words.endswith("The model wrote this value: it is not in your words and in no result.")
     assert len(str(long.value)) == 500
+
+
+def test_c13_the_reason_does_not_call_a_persons_answer_a_text_that_the_model_read() -> None:
+    said = "This value is in what a person answered, and is not the whole answer."
+    told = open_ended("do it", ASK_HUMAN)
+    told.propose(call("askHuman", question="Whom?"))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="Please take ann@x.org")
+    assert sent(told, to="ann@x.org").reasons[0].words == f'send will run with to = "ann@x.org". {said}'
+
+    planned = answered("To whom?", "anyone but eve@x.org")
+    planned.draft(plan(Step(id="send", required_tools=("send",))))
+    assert sent(planned, to="eve@x.org").reasons[0].words.endswith(said)
 
 
 def test_c13_an_address_with_a_name_before_it_is_the_address() -> None:

@@ -44,6 +44,7 @@ _WHY: Final = {
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
     SourceKind.HOOK: "A hook of the worker wrote this value.",
 }
+_ANSWERED: Final = "This value is in what a person answered, and is not the whole answer."
 _UNSEEN: Final = "It was not compared with your words and the results."
 
 
@@ -103,7 +104,9 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     if checked.mode is not Mode.STRICT:
         return tuple(found)
     targets = list(_unnamed(checked))
-    found += (about_target(tool, leaf, source) for leaf, source in targets[:SHOWN])
+    for leaf, source in targets[:SHOWN]:
+        answered = source is not None and checked.known.is_answered(source)
+        found.append(about_target(tool, leaf, source, answered=answered))
     if len(targets) > SHOWN:
         more = f"{len(targets) - SHOWN} more values of {tool}"
         words = f"{more} are not known to be in your words, nor whole in a result."
@@ -113,12 +116,13 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     return tuple(found)
 
 
-def about_target(tool: str, leaf: Leaf, source: Source | None) -> Reason:
-    """The reason to ask about one value of a call."""
+def about_target(tool: str, leaf: Leaf, source: Source | None, *, answered: bool = False) -> Reason:
+    """The reason to ask about one value of a call; `answered`: a person's answer holds it beside other words."""
     place, value = leaf.place[:SHORT], leaf.value[:500] if isinstance(leaf.value, str) else leaf.value
     shown = write_text(value)
     shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
-    words = f"{tool} will run with {place} = {shown}. {_WHY[source.source] if source else _UNSEEN}"
+    why = _ANSWERED if answered else _WHY[source.source] if source else _UNSEEN
+    words = f"{tool} will run with {place} = {shown}. {why}"
     return Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source)
 
 

@@ -186,7 +186,7 @@ class Document:
     """
 
     def __init__(self, kind: SourceKind, where: str, data: str, called: str = "", foreign: Sequence[str] = ()) -> None:
-        self._kind, self.where, self._data, self._called = kind, where, data, called
+        self.kind, self.where, self._data, self._called = kind, where, data, called
         self._foreign = [parse_path(place) or () for place in foreign]
         text = write_text(read_json(data)) if "\\u" in data else data
         self.folded = folded(text.replace(_END, " "))
@@ -206,7 +206,7 @@ class Document:
             where = f"{self.where}.{path_text(path)}"[:SHORT]
             if len(text) <= SHORT and "\n" not in text and canonical(text) == form.text and not self._is_foreign(path):
                 if not _is_in_call(form, self._called):
-                    return Source(source=self._kind, where=where)
+                    return Source(source=self.kind, where=where)
             elif piece is None and (span := form.found_in(text)) is not None:
                 around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
                 piece = Source(source=SourceKind.TEXT, where=where, excerpt=around)
@@ -287,6 +287,10 @@ class Known:
             if named is not None:
                 return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
         return None
+
+    def is_answered(self, source: Source) -> bool:
+        """Whether a value was found in what a person answered."""
+        return any(one.kind is SourceKind.PERSON and source.where.startswith(f"{one.where}.") for one in self._named)
 
     def named(self, form: Form) -> Source | None:
         """Whether the goal names the value, or a person or the context as a whole value."""
