@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from haltpoint.runtime.store.loading import StoredEnd, StoredPlan, end_of, stored_plan
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.loading import StoredEnd, StoredPlan, as_worked_on, end_of, stored_plan
 from haltpoint.runtime.store.step_codec import decode_step, encode_step
 from haltpoint.runtime.streams.topology import FORM
 from haltpoint.runtime.streams.wire import encode
@@ -29,3 +30,8 @@ def test_rows_with_a_name_of_another_release_are_refused_and_not_read_by_half() 
         stored_plan(b'{"digests":{},"inside":["find"]}')
     with pytest.raises(msgspec.ValidationError, match="`doubtful`"):
         end_of(b'{"answer":"Sent.","doubtful":["Sent."]}')
+
+
+def test_c11_prompts_have_the_words_in_place_of_the_goal_and_the_answers_beside_them() -> None:
+    task, _ = as_worked_on(json.dumps(RECORDED["plan"]).encode(), Task(goal="mail it"))
+    assert task.goal == "send it\nAnn Smith"
