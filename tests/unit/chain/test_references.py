@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from haltpoint.chain.checks.sources import provenance_fault
 from haltpoint.chain.model.references import (
@@ -36,10 +38,20 @@ from tests.support.builders import OK, call, failed, spec
         ("a[x]", None),
         ("a[1", None),
         ("a[1]b", None),
+        ('to."user.name"[0]', ("to", "user.name", 0)),
+        ('"a""b"', ('a"b',)),
+        ('to.""', ("to", "")),
+        ('"a"b', None),
+        ('"a', None),
     ],
 )
 def test_a_path_is_names_and_numbers_joined_by_dots(text: str, path: tuple[object, ...] | None) -> None:
     assert parse_path(text) == path
+
+
+@given(st.lists(st.text(st.sampled_from('ab.[]{}"'), max_size=4) | st.integers(0, 9) | st.sampled_from([None, ...])))
+def test_one_path_has_one_text(path: list[Any]) -> None:
+    assert parse_path(path_text(tuple(path))) == (tuple(path) or None)
 
 
 def test_a_path_points_at_one_value_or_with_brackets_at_many() -> None:

@@ -372,6 +372,11 @@ def test_c13_nobody_looks_at_literal_plans_at_read_only_tools_and_where_the_cont
 EMAIL = {"type": "string", "format": "email"}
 FLAGS = {"type": "object", "additionalProperties": {"type": "boolean"}}
 BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer"]}}
+PERSON = {**typed(email={}, name={}), "required": ["email"]}
+TEAM = {**typed(name={}, note={}), "required": ["name"]}
+BY_ID = {**typed(kind={"const": "id"}, id={}), "required": ["kind", "id"]}
+BY_NAME = {**typed(kind={"const": "name"}, name={}), "required": ["kind", "name"]}
+OWNERS = {"type": "object", "propertyNames": {"enum": ["owner", "viewer"]}}
 
 
 @pytest.mark.parametrize(
@@ -383,7 +388,7 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
         ({}, {"recipient": {"address": "e@x.org"}}, ["recipient.address"]),
         ({}, {"to": None, "cc": [], "user": True}, []),
         ({}, {"members": {"e@x.org": None}}, ["members{e@x.org}"]),
-        ({}, {"members": [{"e@x.org": {"id": 7}}]}, ["members[0]{e@x.org}", "members[0].e@x.org.id"]),
+        ({}, {"members": [{"e@x.org": {"id": 7}}]}, ["members[0]{e@x.org}", 'members[0]."e@x.org".id']),
         ({"parameters": typed(members=BY_ROLE)}, {"members": {"e@x.org": "editor"}}, ["members{e@x.org}"]),
         (
             {"parameters": typed(members=BY_ROLE)},
@@ -408,6 +413,39 @@ BY_ROLE = {"type": "object", "additionalProperties": {"enum": ["editor", "viewer
         ({"parameters": typed(to={"anyOf": [{"const": "me"}, {}]})}, {"to": "me"}, []),
         ({"parameters": typed(to={"anyOf": [{"const": "me"}, {}]})}, {"to": "e@x.org"}, ["to"]),
         ({"parameters": typed(to={"items": {"anyOf": [{"enum": ["all"]}, {}]}})}, {"to": ["all", "e@x"]}, ["to[1]"]),
+        (
+            {"parameters": typed(to={"anyOf": [PERSON, TEAM]})},
+            {"to": {"email": "a@x", "name": "e"}},
+            ["to.email", "to.name"],
+        ),
+        (
+            {"parameters": typed(to={"anyOf": [PERSON, {**TEAM, "required": ["id"]}]})},
+            {"to": {"email": "a"}},
+            ["to.email"],
+        ),
+        (
+            {"parameters": typed(to={"items": {"oneOf": [BY_ID, BY_NAME]}})},
+            {"to": [{"kind": "id", "id": "u"}]},
+            ["to[0].id"],
+        ),
+        (
+            {"parameters": typed(to={"oneOf": [BY_ID, BY_NAME]})},
+            {"to": {"kind": "name", "id": "u1", "name": "e@x.org"}},
+            ["to.id", "to.name"],
+        ),
+        ({"parameters": typed(grant={"propertyNames": EMAIL})}, {"grant": {"e@x.org": "owner"}}, ["grant{e@x.org}"]),
+        (
+            {"parameters": typed(grant={"propertyNames": EMAIL}), "new": ("grant",)},
+            {"grant": {"e@x.org": "owner"}},
+            [],
+        ),
+        ({"parameters": typed(users=OWNERS)}, {"users": {"owner": "e@x.org"}}, ["users.owner"]),
+        ({"parameters": typed(all={"patternProperties": {"^x": EMAIL}})}, {"all": {"x1": "e@x.org"}}, ["all.x1"]),
+        (
+            {},
+            {"to": {"user.name": "e@x.org", "user": {"name": "f@x.org"}}},
+            ['to."user.name"', "to.user.name"],
+        ),
         ({"targets": {"pairs[][0]": ""}}, {"pairs": [["e@x.org", "f@x.org"]]}, ["pairs[0][0]"]),
         (
             {},
@@ -479,6 +517,8 @@ def test_c13_targets_are_known_by_format_mark_or_name_at_every_depth(
         *("phone_number", "mobile", "tel", "reply_to", "sendTo", "receiver", "payee", "beneficiary", "beneficiaryIban"),
         *("share_with", "shared_with", "assignee", "collaborators", "card_number", "sort_code", "uuid", "guid", "uid"),
         *("bucket", "repo", "repository", "endpoint", "callback", "href", "filepath", "dir", "dest", "dst", "outfile"),
+        *("email_addresses", "emailAddresses", "phone_numbers", "channels", "accounts", "ibans", "files", "usernames"),
+        *("webhooks", "email_to", "recipient_ids", "cc_emails", "users", "urls", "addresses", "repositories"),
     ],
 )
 def test_c13_the_table_knows_the_usual_names(name: str) -> None:
@@ -487,7 +527,7 @@ def test_c13_the_table_knows_the_usual_names(name: str) -> None:
 
 def test_c13_the_policy_adds_and_removes_names() -> None:
     policy = Policy(targets=Targets(add=("wallet*",), remove=("user", "internal_*")))
-    order = sent(open_ended(policy=policy), wallet_no="w", user="u", internal_id="i", to="t")
+    order = sent(open_ended(policy=policy), wallet_no="w", user="u", users="v", internal_id="i", to="t")
     assert reasons(order) == [("wallet_no", "model"), ("to", "model")]
 
 
@@ -577,6 +617,21 @@ def test_c13_a_place_that_is_too_long_to_keep_is_asked_about() -> None:
 def test_c13_a_path_is_judged_by_its_folder(goal: str, path: str, asked: bool) -> None:
     order = sent(open_ended(goal), "write", path=path)
     assert (order.reasons != ()) == asked
+
+
+@pytest.mark.parametrize(
+    "name", ["path", "paths", "out_file", "configFiles", "filename", "target_directory", "folders"]
+)
+def test_c13_a_path_is_what_has_the_name_of_one(name: str) -> None:
+    assert sent(open_ended("write into docs/"), "write", **{name: ["docs/a.md"]}).reasons == ()
+
+
+@pytest.mark.parametrize("name", ["destination", "destination_email", "file_id", "folder_account", "dest", "dst"])
+def test_c13_no_folder_covers_what_is_only_kept_near_a_path(name: str) -> None:
+    told = open_ended("send the Report to Ann")
+    assert reasons(sent(told, **{name: "Report/eve@evil.example"})) == [(name, "model")]
+    ask_and_approve(told)
+    assert reasons(sent(told, **{name: "eve@evil.example"})) == [(name, "model")]
 
 
 def test_c13_the_folder_is_told_as_the_source() -> None:

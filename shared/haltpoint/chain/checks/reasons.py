@@ -20,7 +20,7 @@ from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat
 from haltpoint.chain.checks.sources import MODEL, SHORT
 from haltpoint.chain.checks.templates import within
 from haltpoint.chain.model.canonical import canonical, folders_of, form_of
-from haltpoint.chain.model.references import read_json, references, write_json, write_text
+from haltpoint.chain.model.references import KEYS, read_json, references, write_json, write_text
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
@@ -179,7 +179,7 @@ def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
     """Whether a value is a default, itself or with what it is inside of, or the tool's folder or a yes covers it."""
     spec, value, around = checked.judged, str(leaf.value), list[Any]([checked.arguments])
     for part in leaf.path:
-        around.append(around[-1][part])
+        around.append(leaf.value if part is KEYS else around[-1][part])
     if any(is_default(spec, one, leaf.path[:level]) for level, one in enumerate(around)):
         return True
     folder = within(leaf, spec)

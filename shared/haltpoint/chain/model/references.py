@@ -1,9 +1,10 @@
 """JSON values: reading, writing, walking them, and paths into them.
 
-A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object. A
-reference, `{"$from": "find.data.items[0].id"}`, begins with the id of a step and continues into the receipt of that
-step's last successful action; it has neither `[]` nor `{}`. A `Graph` is the shape of a plan: who waits for whom,
-and who refers to whose result.
+A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object. A name
+that holds such signs stands in quotes, so that one place is one path: `to."user.name"`, with `""` for a quote in it.
+A reference, `{"$from": "find.data.items[0].id"}`, begins with the id of a step and continues into the receipt of that
+step's last successful action; it has neither `[]` nor `{}`. A `Graph` is the shape of a plan: who waits for whom, and
+who refers to whose result.
 """
 
 import json
@@ -28,7 +29,8 @@ Path = tuple[Part, ...]
 Place = tuple[str | int, ...]
 """A path without `[]` and `{}`."""
 _SIGNS: Final[dict[Part, str]] = {ANY: "[]", KEYS: "{}"}
-_PART: Final = re.compile(r"\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)((?:[^.\[\]{]|\{(?!\}))+)")
+_PART: Final = re.compile(r'\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)("(?:[^"]|"")*"|(?!")(?:[^.\[\]{]|\{(?!\}))+)')
+_BARE: Final = re.compile(r'[^.\[\]{}"]+')
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
 
@@ -50,14 +52,24 @@ def parse_path(text: str) -> Path | None:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is not a path."""
     if _PATH.fullmatch(text) is None:
         return None
-    parts = _PART.findall(text)
-    return tuple(KEYS if keys else name or (int(number) if number else ANY) for number, keys, name in parts)
+    return tuple(_part(*found) for found in _PART.findall(text))
+
+
+def _part(number: str, keys: str, name: str) -> Part:
+    if name:
+        return name[1:-1].replace('""', '"') if name[0] == '"' else name
+    return KEYS if keys else int(number) if number else ANY
 
 
 def path_text(path: Path) -> str:
     """A path as it is written."""
-    parts = [f".{part}" if isinstance(part, str) else _SIGNS.get(part, f"[{part}]") for part in path]
+    parts = [f".{_quoted(part)}" if isinstance(part, str) else _SIGNS.get(part, f"[{part}]") for part in path]
     return "".join(parts).removeprefix(".")
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return name if _BARE.fullmatch(name) else f'"{doubled}"'
 
 
 def general(path: Path) -> Path:

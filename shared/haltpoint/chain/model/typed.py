@@ -15,14 +15,17 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from haltpoint.chain.model.references import deeper_than, values_at
+from haltpoint.chain.model.references import KEYS, deeper_than, values_at
 from haltpoint.contracts.base import MAX_DEPTH
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,299}")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?")
 _LONGEST: Final = 300  # characters of a number
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
-_SAYS: Final = frozenset({"type", "enum", "const", "properties", "items", "prefixItems", "additionalProperties"})
+_SAYS: Final = frozenset(
+    {"type", "enum", "const", "items", "prefixItems", "properties", "patternProperties", "propertyNames"}
+    | {"additionalProperties"}
+)
 _TYPES: Final = (str, bool, int, float, list, dict, type(None))
 _NAMES: Final = ("string", "boolean", "integer", "number", "array", "object", "null")
 _KINDS: Final[dict[type, str]] = dict(zip(_TYPES, _NAMES, strict=True))
@@ -91,10 +94,14 @@ def _meant(value: dict[str, Any] | list[Any], leaves: Nodes) -> Node:
     """
     fitting = [leaf for leaf in leaves if _KINDS.get(type(value)) in _admitted(leaf, "")]
     if isinstance(value, dict):
-        needs = [(leaf, leaf.get("required")) for leaf in fitting]
-        full = [leaf for leaf, names in needs if not isinstance(names, list) or value.keys() >= set(map(str, names))]
-        fitting = [leaf for leaf in full if all(value.get(name, mark) == mark for name, mark in said(leaf, "const"))]
+        fitting = [leaf for leaf in fitting if _fits(value, leaf)]
     return fitting[0] if len(fitting) == 1 else {}
+
+
+def _fits(value: dict[str, Any], leaf: Node) -> bool:
+    names = leaf.get("required")
+    full = not isinstance(names, list) or value.keys() >= set(map(str, names))
+    return full and all(value.get(name, mark) == mark for name, mark in said(leaf, "const"))
 
 
 def _kinds(leaves: Nodes, text: str) -> set[str]:
@@ -153,21 +160,32 @@ def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozense
 
 
 def below(node: Node, part: Any) -> Any:
-    """The schema of what is under a name, or at a number (None: any), of a value; None where nothing is said."""
+    """The schema of what is under a name, or at a number (None: any), of a value, or of its keys (`KEYS`); None where
+    nothing is said.
+    """
+    if part is KEYS:
+        return node.get("propertyNames")
     if isinstance(part, str):
-        properties = node.get("properties")
-        return (properties if isinstance(properties, dict) else {}).get(part, node.get("additionalProperties"))
+        properties, patterns = node.get("properties"), node.get("patternProperties")
+        further = node.get("additionalProperties")
+        if isinstance(patterns, dict):  # whichever pattern the name has
+            further = {"anyOf": [*patterns.values(), further]}
+        return (properties if isinstance(properties, dict) else {}).get(part, further)
     first = node.get("prefixItems")
     if isinstance(first, list) and isinstance(part, int) and part < len(first):
         return first[part]
     return node.get("items")
 
 
-def fields_of(nodes: Nodes) -> frozenset[str]:
-    """The names that the schemas of an object declare; none where it may be a map, whose keys are data."""
-    objects = [node for node in nodes if not _SAYS.isdisjoint(node) and "object" in _admitted(node, "")]
-    named = [one for node in objects if isinstance(one := node.get("properties"), dict)]
-    return frozenset().union(*named) if len(named) == len(objects) else frozenset()
+def fields_of(nodes: Nodes, value: dict[str, Any]) -> frozenset[str]:
+    """The names that an object's schemas declare, all that it may be of; none where it may be a map, whose keys are
+    data.
+    """
+    objects = [
+        one for one in nodes if not _SAYS.isdisjoint(one) and "object" in _admitted(one, "") and _fits(value, one)
+    ]
+    named = [frozenset(one) if isinstance(one := node.get("properties"), dict) else frozenset() for node in objects]
+    return named[0].intersection(*named) if named else frozenset()
 
 
 def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:
