@@ -236,6 +236,10 @@ def test_c13_an_option_that_a_model_wrote_stays_its_own() -> None:
     told.answer(RequestKind.INPUT, option="1")
     assert source(told, "eve@x.org") == "model"
     told = open_ended("do it", ASK_HUMAN)
+    told.propose(call("askHuman", question="Where?", options=["/etc//cron.d/x", "nowhere"]))
+    told.answer(RequestKind.INPUT, option="1")
+    assert sent(told, "write", path="/etc/cron.d/x").sources["path"].source is SourceKind.MODEL
+    told = open_ended("do it", ASK_HUMAN)
     told.propose(call("askHuman", question="Is it eve@x.org?"))
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="no")
     assert source(told, "eve@x.org") == "model"
