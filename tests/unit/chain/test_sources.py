@@ -339,6 +339,18 @@ def test_c13_what_a_person_edited_in_is_no_result_though_it_comes_back() -> None
     assert sent(told, to="jörg@x.org", words="2").sources["to"].source is not SourceKind.RESULT
 
 
+def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_too() -> None:
+    told = open_ended()
+    sent(told, to="x@x.org", cc="y@x.org")
+    ask(told)
+    told.give(
+        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "ann@x.org", "cc": "y@x.org"})
+    )
+    order = told.dispatches[-1]
+    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=told.action.id, sources=order.sources)))
+    assert reasons(sent(told, "write", to_whom="ann@x.org", cc="x@x.org")) == [("cc", "model")]
+
+
 def test_c13_words_in_place_of_the_goal_are_the_users_too() -> None:
     told = open_ended("tell bob@x.org", policy=Policy(strikes=1, unasked_effects=Treatment.ALLOW))
     told.propose(call("nothing"))
@@ -628,6 +640,20 @@ def test_c13_a_path_is_judged_by_its_folder(goal: str, path: str, asked: bool) -
 )
 def test_c13_a_path_is_what_has_the_name_of_one(name: str) -> None:
     assert sent(open_ended("write into docs/"), "write", **{name: ["docs/a.md"]}).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "asked"),
+    [
+        ("docs/a.pdf", False),
+        ("docs/DE666", True),
+        ("docs/e@x.org", True),
+        ("e@docs/a.pdf", True),
+        ("other/a.pdf", True),
+    ],
+)
+def test_c13_a_destination_is_a_path_only_as_a_file_in_a_folder(place: str, asked: bool) -> None:
+    assert (sent(open_ended("move it into docs/"), "write", destination=place).reasons != ()) == asked
 
 
 @pytest.mark.parametrize("name", ["destination", "destination_email", "file_id", "folder_account", "dest", "dst"])

@@ -33,6 +33,8 @@ _FIELD: Final = re.compile(
 """Keys that name a field wherever they are. Any other that no schema declares may name a person, group or account."""
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _PATHS: Final = re.compile("(?:.*_)?(?:path|file|filename|filepath|outfile|folder|dir|directory|directorie)s?")
+_PLACES: Final = frozenset({"destination", "dest", "dst"})
+_FILE: Final = re.compile(r"[^@]*/[^/@]*\.\w+")
 _PLAIN: Final = ToolSpec(name="plain")
 _TABLE_ALONE: Final = Targets()
 
@@ -52,9 +54,10 @@ class Leaf:
 
     @property
     def is_path(self) -> bool:
-        """Whether its parameter has the name of a path."""
-        name = next((part for part in reversed(self.path) if isinstance(part, str)), "")
-        return _PATHS.fullmatch(words_of(name)) is not None
+        """Whether its parameter has the name of a path; a destination is one if its value is a file in a folder."""
+        name = words_of(next((part for part in reversed(self.path) if isinstance(part, str)), ""))
+        is_file = name in _PLACES and _FILE.fullmatch(str(self.value)) is not None
+        return is_file or _PATHS.fullmatch(name) is not None
 
 
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:

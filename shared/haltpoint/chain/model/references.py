@@ -1,7 +1,7 @@
 """JSON values: reading, writing, walking them, and paths into them.
 
 A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an object. A name
-that holds such signs stands in quotes, so that one place is one path: `to."user.name"`, with `""` for a quote in it.
+that holds such signs is in quotes, so that one place is one path: `to."user.name"`, with `""` for a quote in it.
 A reference, `{"$from": "find.data.items[0].id"}`, begins with the id of a step and continues into the receipt of that
 step's last successful action; it has neither `[]` nor `{}`. A `Graph` is the shape of a plan: who waits for whom, and
 who refers to whose result.
