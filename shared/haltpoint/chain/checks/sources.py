@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.places import Leaf, is_default, leaves
-from haltpoint.chain.model.canonical import Form, canonical, folded, folders_of, form_of
+from haltpoint.chain.model.canonical import Form, canonical, folded, folders_of, form_of, holding
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -42,6 +42,8 @@ GOAL = "goal"
 SAID = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
 MODEL: Final = Source(source=SourceKind.MODEL)
+_EDITED: Final = Source(source=SourceKind.PERSON)
+"""Of a value that a person wrote into a call: it is in no document."""
 SHORT: Final = 200
 """Characters of a line that is a scalar; what is longer is free text."""
 _AROUND: Final = 40
@@ -170,16 +172,6 @@ def written_over(sources: dict[str, Source], before: str, after: str, by: Source
     return {place: source for place, source in found if source is not None}
 
 
-def holding(form: Form, texts: bytes) -> Iterator[int]:
-    """The numbers of the texts that may hold a value, out of folded ones with a zero between them: one search."""
-    for needle in form.needles:
-        at = texts.find(needle) if texts else -1
-        while at >= 0:
-            yield texts.count(b"\0", 0, at)
-            end = texts.find(b"\0", at)
-            at = -1 if end < 0 else texts.find(needle, end + 1)  # behind it: a needle may be empty
-
-
 class Document:
     """A receipt or the context: what a whole value in it counts as, where it is, and its data as JSON text. `called`
     are the arguments that brought it, `foreign` the fields that strangers write.
@@ -251,6 +243,10 @@ class Known:
     def __init__(self, work: Work) -> None:
         self._goals, self._named, self._results = users_words(work), list[Document](), list[Document]()
         for action in work.actions.values():
+            sources = action.told.sources
+            if _EDITED in sources.values():
+                edited = [one.value for one in leaves(read_json(action.ran)) if sources.get(one.place) == _EDITED]
+                self._named.append(document(SourceKind.PERSON, f"{action.id} edited", write_json(edited)))
             data = action.data
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue

@@ -160,6 +160,16 @@ def folded(text: str) -> bytes:
     return text.lower().encode(errors="replace").translate(None, _SIGNS)
 
 
+def holding(form: Form, texts: bytes) -> Iterator[int]:
+    """The numbers of the texts that may hold a value, out of folded ones with a zero between them: one search."""
+    for needle in form.needles:
+        at = texts.find(needle) if texts else -1
+        while at >= 0:
+            yield texts.count(b"\0", 0, at)
+            end = texts.find(b"\0", at)
+            at = -1 if end < 0 else texts.find(needle, end + 1)  # behind it: a needle may be empty
+
+
 def folders_of(path: str) -> Iterator[str]:
     """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory and
     the root only when it is directly in them. Of one that leaves the working directory there are none.
