@@ -1,5 +1,6 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
+import time
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -8,7 +9,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.service import service
-from haltpoint.runtime.service.service import Service
+from haltpoint.runtime.service.service import HEARTBEAT, Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.limits.effects import EffectStore
 from haltpoint.runtime.store.limits.reserving import LimitStore
@@ -66,7 +67,9 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     )
     heartbeat = Heartbeat(here, handlers, runner.running, limits)
     catalogue = ToolCatalogue(here.calls, here.topology)
-    here.about.update(queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity)
+    here.about.update(
+        queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity, left_over=0
+    )
 
     if registry.undeclared:
         _log.info(
@@ -85,12 +88,33 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     async def list_tools() -> None:
         await catalogue.announce(registry.specs)
 
+    stuck_since: float | None = None
+
+    async def end_when_stuck() -> None:
+        nonlocal stuck_since
+        here.about["left_over"] = handlers.left_over
+        if not slots.stuck(handlers.left_over):
+            stuck_since = None
+        elif stuck_since is None:
+            stuck_since = time.monotonic()
+            _log.warning("calls that do not end hold the slots of this worker", code="HP-036", held=slots.held)
+        elif time.monotonic() - stuck_since > settings.lease:
+            here.fail(
+                HaltpointError(
+                    "HP-036",
+                    f"{slots.held} of {slots.capacity} slots are held by calls that do not end",
+                    "they cannot be stopped from outside, and this worker takes no other call",
+                    "Start it again, as `haltpoint up` does, and have the tools that its log names end in time",
+                )
+            )
+
     async def stop_waiting() -> None:
         await here.stopping.wait()
         slots.close()
 
     await list_tools()
     here.every(min(ANNOUNCE_EVERY, max(1.0, settings.heartbeat)), list_tools, "catalogue")
+    here.every(HEARTBEAT, end_when_stuck, "slots")
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
     hear(here, limits, registry.queues)

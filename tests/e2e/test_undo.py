@@ -32,6 +32,9 @@ async def test_e7_what_can_be_undone_is_undone_once_in_reverse_order(system: Run
     assert answer is not None
     assert [one.says for one in answer.undone] == ['Planted "ash"', 'Planted "beech"']
     assert [one.says for one in answer.not_undone] == ['Planted "oak"']
+    told = (await system.typed("chain", "show", run.id)).stdout
+    assert 'Undone: Planted "ash"' in told
+    assert 'Not undone: Planted "oak"' in told
 
 
 async def test_e7_a_chain_without_such_effects_is_not_undone_nor_one_that_undoes(

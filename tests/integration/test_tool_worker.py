@@ -30,6 +30,7 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.queues import read_queues
 from haltpoint.tools import ToolError
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
@@ -528,6 +529,24 @@ async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Be
         assert (await bench.desk.action(later)).receipt is None
         worker_tools.GATE.open()
         assert (await bench.outcome(later)).success
+
+
+async def test_a_worker_ends_when_calls_that_do_not_end_hold_all_slots(bench: Bench) -> None:
+    async with bench.worker(slots=1) as worker:
+        assert error_of(await bench.outcome(await bench.order("wait_in_a_thread"))) == "TIMEOUT"
+        later = await bench.order("add", left=1, right=1)
+
+        async def told() -> list[int]:
+            queues = await read_queues(bench.desk.redis, bench.desk.topology, ["default"])
+            return [one.left_over for one in queues if one.left_over]
+
+        await wait_until(told)
+        with pytest.raises(HaltpointError, match="HP-036 1 of 1 slots"):
+            await worker
+    assert await bench.ready() == []
+    async with bench.worker(slots=1):
+        assert (await bench.outcome(later)).success
+    worker_tools.GATE.open()
 
 
 async def test_a_worker_that_is_stopped_finishes_what_runs_and_leaves_the_rest_to_others(bench: Bench) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from haltpoint.runtime.config.settings import Settings
+
 CHECKOUT = Path(__file__).parents[2]
 ROOTS = ("shared", "services", "tests", "docs", "examples", "deploy", ".ci", ".github")
 PAGES = [
@@ -50,6 +52,17 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_paths_that_a_page_names_are_there(page: Path) -> None:
     if page.name != "CHANGELOG.md":
         assert [name for name in paths(page.read_text()) if not (CHECKOUT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_settings_that_a_page_names_are_settings(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        return
+    for name in re.findall(r"\bHALTPOINT_([A-Z_]+[A-Z])\b", page.read_text()):
+        fields = Settings.model_fields
+        for part in name.lower().split("__"):
+            assert part in fields, name
+            fields = getattr(fields[part].annotation, "model_fields", {})
 
 
 def test_the_tests_that_hold_the_guarantees_are_there() -> None:

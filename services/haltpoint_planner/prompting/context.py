@@ -13,7 +13,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import callable_tools, open_to_models
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.state import ChainStatus, StepStatus
-from haltpoint.contracts.base import action_id, chain_of, thought_id
+from haltpoint.contracts.base import action_id, chain_of, thought_id, undo_id
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -146,7 +146,7 @@ class ContextReader:
             (step_id, str(json.loads(told).get("proposal", {}).get("content", ""))) for step_id, told in pairs
         )
         earlier = [one.chain_id for one in asked.earlier]
-        done = await asyncio.gather(*map(self._deeds_of, earlier))
+        done = await asyncio.gather(*map(self._deeds_before, earlier))
         done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
         return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
 
@@ -160,19 +160,32 @@ class ContextReader:
         found: list[bytes | None] = await self._calls.call("HMGET", self._topology.key_of(Key.DATA, chain), *fields)
         return found
 
-    async def _actions(self, chain: str, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+    async def _deeds_before(self, chain: str) -> tuple[str, ...]:
+        """What the calls of an earlier chain of the conversation did, and which of that was undone since (E7)."""
+        undoing = await self._actions_of(undo_id(chain))
+        worked = (receipt for receipt, _ in undoing if receipt is not None and receipt.outcome.satisfies)
+        return await self._deeds_of(chain, frozenset(json.loads(one.arguments).get("action_id") for one in worked))
+
+    async def _actions(
+        self, chain: str, names: Sequence[str], undone: frozenset[str] = frozenset()
+    ) -> list[tuple[Receipt | None, tuple[str, ...]]]:
         """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
         parts = [part for name in names for part in action_parts(local(name))]
         head, found = await asyncio.gather(self._head(chain), self._data(chain, *parts))
         data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text is not None}
         stored = [action_of(name, head, data) for name in names]
-        inside = await asyncio.gather(*(self._deeds_of(one.child if one else "") for one in stored))
-        return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
+        inside = await asyncio.gather(*(self._deeds_of(one.child if one else "", undone) for one in stored))
+        return [(_receipt(one, deeds, undone), deeds) for one, deeds in zip(stored, inside, strict=True)]
 
-    async def _deeds_of(self, chain: str) -> tuple[str, ...]:
+    async def _deeds_of(self, chain: str, undone: frozenset[str]) -> tuple[str, ...]:
         """What the calls of a chain, as of one that carried out a skill, did, and those in the chains below it."""
-        if not chain:
-            return ()
+        actions = await self._actions_of(chain, undone) if chain else ()
+        return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
+
+    async def _actions_of(
+        self, chain: str, undone: frozenset[str] = frozenset()
+    ) -> Sequence[tuple[Receipt | None, tuple[str, ...]]]:
+        """All actions of a chain; none of one that is not there."""
         head, (task, drafted) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK, Data.PLAN))
         given = msgspec.json.decode(task or b"{}", type=Task)
         plan = as_worked_on(drafted, given)[1] or given.plan
@@ -184,8 +197,7 @@ class ContextReader:
             for step, run in zip(plan.steps, runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        actions = await self._actions(chain, names)
-        return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
+        return await self._actions(chain, names, undone)
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
@@ -206,15 +218,16 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 
-def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | None:
-    """An action as it counts; None while nothing is sure."""
+def _receipt(stored: StoredAction | None, inside: tuple[str, ...], undone: frozenset[str]) -> Receipt | None:
+    """An action as it counts, told as undone if it is one of these; None while nothing is sure."""
     counts = stored.counts if stored else None
     if stored is None or counts is None or counts.kind is Kind.IN_DOUBT:
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
     step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
-    deeds = () if told.cached else (*(call.deed for call in told.calls), told.deed if outcome.satisfies else None)
-    says = (*inside, *(deed.says for deed in deeds if deed is not None))
+    nested = () if told.cached else tuple(call.deed.says for call in told.calls if call.deed is not None)
+    own = () if told.cached or told.deed is None or not outcome.satisfies else (told.deed.says,)
+    says = (*inside, *nested, *(f"{one} (undone since)" if stored.id in undone else one for one in own))
     return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, stored.id, says)
 
 

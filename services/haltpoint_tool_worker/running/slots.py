@@ -32,6 +32,11 @@ class Slots:
         self._reserved = False
         self._closed = False
 
+    def stuck(self, left_over: int) -> bool:
+        """Whether no more is read or begun, and all that is held and began is `left_over`: it does not end."""
+        waits = len(self._waiting)
+        return self.held - waits == left_over and bool(self._readers or waits)
+
     def hold(self, entries: int, *, promised: int = 0) -> None:
         """Entries came into our hands; by a reader, which uses up what it was promised (at first the share)."""
         self.held += entries

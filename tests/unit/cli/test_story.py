@@ -186,6 +186,8 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u2
         ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", 'only if: "if it rains"'), *WORDS)),
         ({"not_done": [OPEN | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "unfulfilled"), *WORDS)),
         ({"unproven": ["I sent it."]}, (*DEEDS, *WORDS, (Mark.UNPROVEN, "Unproven: I sent it.", ""))),
+        ({"undone": [SENT]}, (*DEEDS, (Mark.NOT_DONE, 'Undone: Sent "x"', "send.1"), *WORDS)),
+        ({"not_undone": [SENT]}, (*DEEDS, (Mark.NOT_DONE, 'Not undone: Sent "x"', "send.1"), *WORDS)),
     ],
 )
 def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
@@ -197,9 +199,15 @@ def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
 
 
 def test_f1_the_fixed_words_are_those_of_the_chains_language() -> None:
-    answer = {"deeds": [SENT], "not_done": [LEFT], "unproven": ["Bezahlt."]}
+    answer = {"deeds": [SENT], "not_done": [LEFT], "unproven": ["Bezahlt."], "undone": [SENT], "not_undone": [SENT]}
     found = answer_lines(chain(status="completed", answer=answer, language="de"))
-    assert [line.text for line in found] == ['Erledigt: Sent "x"', "Nicht erledigt: Pay", "Unbelegt: Bezahlt."]
+    assert [line.text for line in found] == [
+        'Erledigt: Sent "x"',
+        "Nicht erledigt: Pay",
+        'Rückgängig gemacht: Sent "x"',
+        'Nicht rückgängig gemacht: Sent "x"',
+        "Unbelegt: Bezahlt.",
+    ]
 
 
 def test_receipts_are_named_by_their_action() -> None:

@@ -262,7 +262,9 @@ def _end(chain: ChainView) -> Iterator[Line]:
 
 
 def answer_lines(chain: ChainView) -> list[Line]:
-    """What was done and what the model says, apart (F1); the words first, unless the deeds do not say the same."""
+    """What was done, not done and undone, and what the model says, apart (F1); the words first, unless the deeds do not
+    say the same.
+    """
     answer, own = chain.answer or FinalAnswer(), phrases(chain.language)
     deeds = []
     for deed in answer.deeds:
@@ -274,10 +276,13 @@ def answer_lines(chain: ChainView) -> list[Line]:
         why = "" if conditional else one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
         deeds.append(Line(0, Mark.NOT_DONE, f"{own.not_done}: {visible(one.says)}", note))
+    for what, some in ((own.taken_back, answer.undone), (own.not_taken_back, answer.not_undone)):
+        places = ((one, one.action_id.removeprefix(f"{chain.id}.")) for one in some)
+        deeds += [Line(0, Mark.NOT_DONE, f"{what}: {visible(one.says)}", place) for one, place in places]
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines()]
     unproven = own.unproven.capitalize()
     words += [Line(0, Mark.UNPROVEN, f"{unproven}: {visible(sentence)}") for sentence in answer.unproven]
-    differ = answer.unproven or answer.not_done or not answer.deeds
+    differ = answer.unproven or len(deeds) > len(answer.deeds) or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
 
 

@@ -22,6 +22,8 @@ class Phrases:
     only_if: str
     undone: str
     unreached: str
+    taken_back: str
+    not_taken_back: str
 
 
 _ENGLISH: Final = Phrases(
@@ -37,6 +39,8 @@ _ENGLISH: Final = Phrases(
     only_if="only if",
     undone="The goal asks for it, and no call did it.",
     unreached="The chain ended before this call.",
+    taken_back="Undone",
+    not_taken_back="Not undone",
 )
 _GERMAN: Final = Phrases(
     done="Erledigt",
@@ -51,6 +55,8 @@ _GERMAN: Final = Phrases(
     only_if="nur falls",
     undone="Das Ziel verlangt es, und kein Aufruf hat es getan.",
     unreached="Die Kette endete vor diesem Aufruf.",
+    taken_back="Rückgängig gemacht",
+    not_taken_back="Nicht rückgängig gemacht",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 

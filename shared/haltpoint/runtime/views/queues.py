@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.store.limits.reserving import breaker_key, resting_keys
+from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
 
 _LATE: Final = 5000
@@ -27,7 +28,8 @@ class Resting:
 @dataclass(frozen=True, slots=True)
 class QueueState:
     """One queue: the calls that no worker has yet, those that workers have, and those that rest. `breaker`: seconds
-    until a call is tried; None while it is closed.
+    until a call is tried; None while it is closed. `left_over`: calls that are over and do not end, and so hold slots
+    of the workers of this queue.
     """
 
     name: str
@@ -35,6 +37,7 @@ class QueueState:
     running: int
     resting: tuple[Resting, ...]
     breaker: float | None
+    left_over: int
 
 
 async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) -> list[QueueState]:
@@ -52,11 +55,13 @@ async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) ->
                 pipe.xlen(stream)
                 pipe.xpending(stream, group)
         (seconds, us), *replies = await pipe.execute()
+    workers = [one for one in await presence.alive(redis, topology) if "left_over" in one]
+    left_over = {name: sum(one["left_over"] for one in workers if name in one["queues"]) for name in wanted}
     each, now = 3 + 2 * topology.partitions, seconds * 1000 + us / 1000
-    return [_state(name, now, replies[each * n : each * (n + 1)]) for n, name in enumerate(wanted)]
+    return [_state(name, now, replies[each * n : each * (n + 1)], left_over[name]) for n, name in enumerate(wanted)]
 
 
-def _state(name: str, now: float, replies: list[Any]) -> QueueState:
+def _state(name: str, now: float, replies: list[Any], left_over: int) -> QueueState:
     until, resting, why, *streams = replies
     running = sum(pending["pending"] for pending in streams[1::2])
     moments: defaultdict[str, list[float]] = defaultdict(list)
@@ -70,4 +75,5 @@ def _state(name: str, now: float, replies: list[Any]) -> QueueState:
         running,
         tuple(sorted(rows, key=lambda row: (-row.calls, row.why))),
         None if until is None else round(max(0.0, float(until) - now) / 1000, 3),
+        left_over,
     )
