@@ -67,9 +67,8 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     )
     heartbeat = Heartbeat(here, handlers, runner.running, limits)
     catalogue = ToolCatalogue(here.calls, here.topology)
-    here.about.update(
-        queues=registry.queues, tools=[spec.name for spec in registry.specs], slots=slots.capacity, left_over=0
-    )
+    names = [spec.name for spec in registry.specs]
+    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)
 
     if registry.undeclared:
         _log.info(

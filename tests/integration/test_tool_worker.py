@@ -532,13 +532,13 @@ async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Be
 
 
 async def test_a_worker_ends_when_calls_that_do_not_end_hold_all_slots(bench: Bench) -> None:
-    async with bench.worker(slots=1) as worker:
+    async with bench.worker(slots=1, lease=2 * LEASE) as worker:
         assert error_of(await bench.outcome(await bench.order("wait_in_a_thread"))) == "TIMEOUT"
         later = await bench.order("add", left=1, right=1)
 
-        async def told() -> list[int]:
-            queues = await read_queues(bench.desk.redis, bench.desk.topology, ["default"])
-            return [one.left_over for one in queues if one.left_over]
+        async def told() -> bool:
+            (queue,) = await read_queues(bench.desk.redis, bench.desk.topology, ["default"])
+            return queue.left_over == 1
 
         await wait_until(told)
         with pytest.raises(HaltpointError, match="HP-036 1 of 1 slots"):
