@@ -134,7 +134,11 @@ def test_all_patterns_may_be_off() -> None:
         ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={regex='(x+)+'}}", "rule 'a'.when.x.regex: '(x+)+' nests"),
         ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={source=['web']}}", "rule 'a'.when.x.source.0: Input should be"),
         ("[[approvals]]\nid='a'\ntools=[]", "rule 'a'.tools"),
-        ("[[approvals]]\nid='a'\ntools=['t']\nexpires='soon'", "rule 'a'.expires"),
+        ("[[approvals]]\nid='a'\ntools='t'", "rule 'a'.tools: it is a list, as [\"t\"]"),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nexpires='soon'",
+            "rule 'a'.expires: 'soon' is no length of time; one is 30s, ",
+        ),
         ("[[approvals]]\nid='a'\ntools=['t']\ndoes='pass'\nreport_only=true", "has nothing to report"),
         ("[[approvals]]\nid='a'\ntools=['t']\ndoes='refuse'\nexpires='1h'", "are for a rule that asks"),
         ("[[approvals]]\nid='a'\ntools=['t']\n" * 2, "two rules are called a"),

@@ -122,11 +122,13 @@ def routes(gateway: Gateway) -> APIRouter:
         if found is None:
             raise no_chain(chain_id)
         tools = {one.action_id: one.tool for one in found}
-        if body.action_id is not None and body.action_id not in tools:
-            hint = "GET the chain's actions: the id is `action_id` there."
-            raise Problem(404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint)
-        tool = tools[body.action_id] if body.action_id else UNKNOWN
-        fact = {**body.model_dump(exclude_none=True), "by": who.name}
+        fact, tool = {**body.model_dump(exclude_none=True), "by": who.name}, UNKNOWN
+        if body.action_id is not None:
+            fact["action_id"] = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
+            if fact["action_id"] not in tools:
+                hint = "GET the chain's actions: the id is `action_id` there; it may be given without the chain's."
+                raise Problem(404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint)
+            tool = tools[fact["action_id"]]
         match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
             case FeedbackStatus.RECORDED:
                 return

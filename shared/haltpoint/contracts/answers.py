@@ -63,5 +63,5 @@ class FinalAnswer(Contract):
     deeds: tuple[Deed, ...] = ()
     not_done: tuple[NotDone, ...] = ()
     unproven: Annotated[tuple[str, ...], Meta(description="sentences that claim a deed without a receipt")] = ()
-    undone: Annotated[tuple[Deed, ...], Meta(description="deeds that were undone since (E7)")] = ()
+    undone: Annotated[tuple[Deed, ...], Meta(description="deeds that were undone since, in that order (E7)")] = ()
     not_undone: Annotated[tuple[Deed, ...], Meta(description="deeds that can be undone, or could not be")] = ()

@@ -26,8 +26,18 @@ def in_seconds(value: object) -> object:
     return float(match[1]) * _UNITS[match[2]] if match else value
 
 
+def _seconds(value: object) -> object:
+    read = in_seconds(value)
+    if isinstance(read, str):
+        try:
+            return float(read)
+        except ValueError:
+            raise ValueError(f"{read!r} is no length of time; one is 30s, 500ms, 24h, 7d or a number") from None
+    return read
+
+
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_regex)]
-Seconds = Annotated[float, BeforeValidator(in_seconds), Field(gt=0)]
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 """A length of time in seconds; `"500ms"`, `"24h"` and `"7d"` are read too."""

@@ -125,6 +125,9 @@ def read_inputs(
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
+    for name in schema.get("required", ()):
+        if any(name in group for group in one_of):
+            raise DeclarationError(f"one_of={one_of!r}: every call gives {name}: give it a default, or leave it out")
     origins = origins_in(schema, adapter.core_schema)
     unguarded = not confirmed_is_own and '"boolean"' in json.dumps(schema.get("properties", {}).get(CONFIRMED))
     targets, new = targets_in(schema), new_in(schema)

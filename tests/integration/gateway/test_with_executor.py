@@ -172,7 +172,7 @@ async def test_the_action_log_has_one_record_for_each_action(client: Client) -> 
 async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
     chain_id = await _told_john(client)
 
-    await client.feedback(chain_id, "the other John", action_id=f"{chain_id}.send.1")
+    await client.feedback(chain_id, "the other John", action_id="send.1")
     await client.feedback(chain_id, wrong=False)
 
     events = [event async for event in client.events(chain_id)]
@@ -200,6 +200,7 @@ async def test_feedback_names_what_is_there(client: Client) -> None:
     for chain, action, code in (
         ("nope", None, "no_such_chain"),
         (chain_id, f"{chain_id}.send.9", "no_such_action"),
+        (chain_id, "send.9", "no_such_action"),
     ):
         with pytest.raises(GatewayError) as refused:
             await client.feedback(chain, action_id=action)

@@ -58,3 +58,10 @@ def test_a_group_that_names_no_parameters_is_refused(groups: tuple[tuple[str, ..
 
         @tool(one_of=groups)
         def find_page(slug: str = "", id: str = "") -> None: ...
+
+
+def test_a_group_with_a_parameter_that_every_call_gives_is_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"find_page.*one_of=.*every call gives slug: give it a default"):
+
+        @tool(one_of=(("slug", "id"),))
+        def find_page(slug: str, id: str = "") -> None: ...

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haltpoint.cli.errors import Exit
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
@@ -63,7 +64,10 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "undo", gateway=True)
     def undo(shell: Shell, chain: _ID) -> int:
-        """Undo what a chain that is over has done, the last effect first, and watch the chain that does it."""
+        """Undo what a chain that is over has done, the last effect first, and watch the chain that does it.
+
+        Exit codes: 0 all of it is undone, 1 something could not be.
+        """
         return _undo(shell, chain)
 
     @verb(app, "actions", gateway=True)
@@ -88,11 +92,13 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def _undo(shell: Shell, chain: str) -> int:
-    """Undo what the chain has done, and watch the chain that does it to its end."""
+    """Undo what the chain has done, and watch the chain that does it to its end: 1 when a compensation has failed."""
     from haltpoint.cli.commands.run import watch_to_end
 
     undoing = talk(shell, lambda client: client.undo(chain)).id
-    return talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
+    code = talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
+    answer = talk(shell, lambda client: client.chain(undoing)).answer
+    return Exit.FAILED if answer is not None and answer.not_done else code
 
 
 def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:

@@ -1,5 +1,6 @@
 """Read the policy file (HALTPOINT_POLICY_FILE, TOML): what an operator says of words and limits."""
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -75,6 +76,8 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         return 'claims: it was removed; name a check of answers instead: claims_check = "hint"'
     if error["type"] == "extra_forbidden":
         return f"{where} is not a key{_near(where.rpartition('.')[2], _keys_at(place))}"
+    if error["type"] == "tuple_type":
+        return f"{where}: it is a list, as {json.dumps([error['input']], default=str)}"
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 

@@ -76,8 +76,8 @@ def final_answer(
 
 
 def _with_undone(answer: FinalAnswer, tree: Tree, undo: Tree | None) -> FinalAnswer:
-    """The answer with the deeds that were undone, and those that were not though the chain was to be undone, or that
-    can be because it did not complete (E7).
+    """The answer with the deeds that were undone, in the order of their undoing, and those that were not though the
+    chain was to be undone, or that can be because it did not complete (E7).
     """
     if undo is None:
         ids = {one.action.id for one in _all(tree) if one.action.receipt and one.action.receipt.metadata.undoable}
@@ -85,8 +85,8 @@ def _with_undone(answer: FinalAnswer, tree: Tree, undo: Tree | None) -> FinalAns
         completed = tree.chain.status == ChainStatus.COMPLETED.value
         return answer if completed else msgspec.structs.replace(answer, not_undone=left)
     worked = (told.action for told in undo.actions if told.action.receipt and told.action.receipt.satisfies)
-    ids = {str(action.arguments.get("action_id")) for action in worked}
-    undone = tuple(deed for deed in answer.deeds if deed.action_id in ids)
+    ids = [str(action.arguments.get("action_id")) for action in worked]
+    undone = tuple(deed for name in ids for deed in answer.deeds if deed.action_id == name)
     left = tuple(deed for deed in answer.deeds if deed.action_id not in ids)
     return msgspec.structs.replace(answer, undone=undone, not_undone=left)
 
