@@ -91,8 +91,8 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
 
     async def end_when_stuck() -> None:
         nonlocal stuck_since
-        here.about["left_over"] = handlers.left_over
-        if not slots.stuck(handlers.left_over):
+        here.about["left_over"] = len(handlers.left_over)
+        if not slots.stuck(len(handlers.left_over)):
             stuck_since = None
         elif stuck_since is None:
             stuck_since = time.monotonic()

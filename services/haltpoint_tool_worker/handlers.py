@@ -42,7 +42,8 @@ _log = logs.get(__name__)
 class Handlers:
     """What a worker does with what it reads. For one event loop; `leases` and `overdue` are for other threads too.
 
-    `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded.
+    `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded. `left_over` are calls
+    that are over and hold their slots, as something of them does not end.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Handlers:
         self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._jobs: dict[EntryRef, Job] = {}
-        self._left_over: set[Job] = set()
+        self.left_over: set[Job] = set()
         self._stopping = stopping
         self._tell = tell
         self._under_way: set[asyncio.Future[Any]] = set()
@@ -111,11 +112,6 @@ class Handlers:
         """An entry that was delivered too often: it may be what kills workers (R9)."""
         words = f"it was delivered {entry.deliveries - 1} times and never finished"
         await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, words)
-
-    @property
-    def left_over(self) -> int:
-        """How many calls are over and hold their slots, as something of them does not end."""
-        return len(self._left_over)
 
     def leases(self) -> Sequence[Lease]:
         """What it has now."""
@@ -271,14 +267,14 @@ class Handlers:
                 self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
-            self._left_over.discard(job)
+            self.left_over.discard(job)
             if job.place is not None or job.probes:
                 self._pipeline.leave(job)
             self.slots.end(ran=job.ran)
             return
         ref, tool = job.ref, job.request.tool
         _log.warning("a tool or hook does not end and keeps its slot", tool=tool, entry=ref.entry, stream=ref.stream)
-        self._left_over.add(job)
+        self.left_over.add(job)
         running.when_gone = partial(self._leave, job)
 
     async def _reject(self, entry: Entry, why: Rejected) -> None:

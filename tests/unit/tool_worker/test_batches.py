@@ -185,7 +185,7 @@ async def test_a_worker_is_stuck_while_it_can_read_no_more_and_all_that_it_holds
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stuck() -> bool:
-        return worker.handlers.slots.stuck(worker.handlers.left_over)
+        return worker.handlers.slots.stuck(len(worker.handlers.left_over))
 
     monkeypatch.setattr(runner_module, "_GRACE", 0.01)
     reading = asyncio.create_task(worker.read(*["stubborn"] * 8, "patient"))

@@ -85,9 +85,9 @@ def _with_undone(answer: FinalAnswer, tree: Tree, undo: Tree | None) -> FinalAns
         completed = tree.chain.status == ChainStatus.COMPLETED.value
         return answer if completed else msgspec.structs.replace(answer, not_undone=left)
     worked = (told.action for told in undo.actions if told.action.receipt and told.action.receipt.satisfies)
-    ids = [str(action.arguments.get("action_id")) for action in worked]
-    undone = tuple(deed for name in ids for deed in answer.deeds if deed.action_id == name)
-    left = tuple(deed for deed in answer.deeds if deed.action_id not in ids)
+    order = [str(action.arguments.get("action_id")) for action in worked]
+    undone = tuple(deed for name in order for deed in answer.deeds if deed.action_id == name)
+    left = tuple(deed for deed in answer.deeds if deed.action_id not in order)
     return msgspec.structs.replace(answer, undone=undone, not_undone=left)
 
 
