@@ -172,7 +172,7 @@ class Client:
 
     async def undo(self, chain_id: str) -> Run:
         """Undo what a chain that is over has done; the chain that does it. Raises GatewayError `no_such_chain`,
-        `chain_runs`, `nothing_to_undo`.
+        `chain_runs`, `nothing_to_undo`, `undo_cancelled`.
         """
         reply = await self._send("POST", _path("chains", chain_id, "undo"))
         return Run(self, str(reply.json()["chain_id"]))

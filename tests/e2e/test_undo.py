@@ -140,6 +140,18 @@ async def test_e7_a_compensation_whose_worker_dies_after_its_effect_is_in_doubt_
     assert [one.says for one in answer.undone] == ['Planted "willow"']
 
 
+async def test_e7_an_undoing_that_was_cancelled_is_said_so_and_not_begun_again(system: Running, client: Client) -> None:
+    run = await client.run(task=planting("willow"))
+    await run.result()
+    undoing = await client.undo(run.id)
+    await undoing.expects_request(RequestKind.IN_DOUBT)
+    await undoing.cancel("enough")
+    assert (await undoing.result()).status == "cancelled"
+    with pytest.raises(GatewayError) as refused:
+        await client.undo(run.id)
+    assert refused.value.code == "undo_cancelled"
+
+
 async def test_e7_cancel_undo_undoes_what_a_chain_has_done_that_would_not_by_itself(
     system: Running, client: Client
 ) -> None:

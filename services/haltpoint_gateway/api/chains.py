@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import chain_of, root_of, undo_id
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page
@@ -164,7 +165,11 @@ def routes(gateway: Gateway) -> APIRouter:
         if not header.status.final:
             hint = "Cancel it, or wait for its end."
             raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
-        if await views.header(undo_id(chain_id), who.can_see) is None:
+        undoing = await views.header(undo_id(chain_id), who.can_see)
+        if undoing is not None and undoing.status is ChainStatus.CANCELLED:
+            hint = "A call is undone once at most; `not_undone` of the chain's answer is left to a person."
+            raise Problem(409, "undo_cancelled", f"The undoing of {chain_id!r} was cancelled.", hint=hint)
+        if undoing is None:
             task = await views.undo_task(chain_id, gateway.settings.limits.compensation_timeout, who.can_see)
             if task is None:
                 hint = "A tool says how its calls are undone: @tool(compensate=...)."
