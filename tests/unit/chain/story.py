@@ -164,9 +164,9 @@ class Story:
     ) -> Decision:
         return self.give(Answer(kind=kind, option_id=option, decision=decision, text=text, value=value), request, at)
 
-    def give(self, answer: Answer, request: str | None = None, at: int | None = None) -> Decision:
+    def give(self, answer: Answer, request: str | None = None, at: int | None = None, *, by: str = "ann") -> Decision:
         name = request or f"c.r{self.chain.asked}"
-        data = HumanAnswered.Data(request_id=name, answer=answer, by="ann", at=self.now if at is None else at)
+        data = HumanAnswered.Data(request_id=name, answer=answer, by=by, at=self.now if at is None else at)
         return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
 
     def cancel(self, reason: str = "") -> Decision:

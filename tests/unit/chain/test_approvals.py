@@ -62,7 +62,8 @@ def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> N
     arguments = {"to": "u2", "days": 3}
     assert json.loads(order.action.arguments) == arguments
     digest = digest_of(order.action.id, "drop", arguments, "of 1 page")
-    assert order.approval == Approval(digest=digest, by="ann", proposed='{"to":"u1"}', preview="1 page")
+    edited = Approval(digest=digest, by="ann", proposed='{"to":"u1"}', edited_by="ann", preview="1 page")
+    assert order.approval == edited
     assert {place: source.source for place, source in order.sources.items()} == {
         "to": SourceKind.PERSON,
         "days": SourceKind.PERSON,
@@ -85,6 +86,22 @@ def test_g2_an_edit_starts_from_the_call_as_hooks_left_it() -> None:
     order = told.dispatches[-1]
     assert order.approval == Approval(digest="d", by="ann", preview="2 pages")
     assert order.action.arguments == '{"to":"u1"}'
+
+
+def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit() -> None:
+    told = asked()
+    approve(told, to="u2")
+    told.result(sure("2 pages", "e"))
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE), by="bob")
+    order = told.dispatches[-1]
+    seen = Approval(digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages")
+    assert (order.approval, order.sources["to"].source) == (seen, SourceKind.PERSON)
+    assert (order.unasked, order.action.arguments) == (SourceKind.PERSON, '{"to":"u2"}')
+    told.result(sure("3 pages", "f"))
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}), by="cy")
+    again = told.dispatches[-1].approval
+    assert again is not None
+    assert (again.proposed, again.by, again.edited_by) == ('{"to":"u1"}', "cy", "cy")
 
 
 def test_g2_arguments_that_do_not_fit_the_tool_any_more_end_the_call() -> None:

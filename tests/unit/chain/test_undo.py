@@ -226,6 +226,7 @@ def test_e7_a_child_says_what_can_be_undone_and_leaves_it_to_its_root() -> None:
     story.submit()
     story.result(PLANTED)
     story.cancel()
+    story.result()
     (report,) = [one for decision in story.decisions for one in decision.outputs if isinstance(one, Report)]
     assert report.outcome.metadata.done == ("plant c~a-1.s.1",)
     assert children(story) == []
@@ -248,6 +249,16 @@ def test_e7_a_child_that_is_cancelled_waits_for_what_can_be_undone_and_tells_its
     (report,) = [one for decision in story.decisions for one in decision.outputs if isinstance(one, Report)]
     assert report.outcome.metadata.done == ("plant c~a-1.s.1",)
     assert (children(story), story.final_facts) == ([], ["chain.cancelled"])
+
+
+def test_e7_a_child_that_is_cancelled_waits_for_any_call_that_runs_as_its_root_undoes_afterwards() -> None:
+    story = Story(Task(goal="x", plan=plan(tool_step("s", call("look")))), PLANT, UPROOT, spec("look"))
+    story.first = story.chain = structs.replace(story.chain, id="c~a-1")
+    story.submit()
+    story.cancel()
+    assert (story.final_facts, stops_what_runs(story)) == ([], True)
+    story.result()
+    assert story.final_facts == ["chain.cancelled"]
 
 
 def test_e7_a_skill_is_cancelled_and_what_it_has_done_is_undone() -> None:

@@ -125,20 +125,22 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
 
 
 def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
-    """Send the call again with the yes to it, as the person edited it (G1, G2). A record in Redis proves the yes to the
+    """Send the call again with the yes to it, as people edited it (G1, G2). A record in Redis proves the yes to the
     worker.
     """
     edited = answer.arguments
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
     would_run = asked.arguments or action.arguments
-    approval = Approval(digest=asked.digest, by=by, preview=asked.preview)
+    before = work.approvals.get(action.id) or Approval(digest="")
+    approval = structs.replace(before, digest=asked.digest, by=by, preview=asked.preview)
     if edited is not None and edited != read_json(would_run):
         if faults := argument_faults(work.world.spec(action.tool), edited):
             text = f"{action.tool}: the edited arguments do not fit: {'; '.join(faults)}"
             fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=False)
             return fail_action(work, resolve_error(work, action, fault), fault)
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
-        approval = structs.replace(approval, digest=digest, proposed=action.arguments)
+        proposed = before.proposed or action.arguments
+        approval = structs.replace(approval, digest=digest, proposed=proposed, edited_by=by)
         would_run = write_text(edited)
         action = structs.replace(action, arguments=would_run)
     note_approval(work, action.tool)

@@ -47,8 +47,10 @@ def waits_to_undo(work: Work) -> bool:
 
 
 def _may_be_undone(work: Work, action: Action) -> bool:
+    """Whether the action, or what a chain above has done, may have to be undone once the action has ended."""
     tools = work.world.tools
-    return any(name.endswith(UNDO) for name in tools) if action.child else f"{action.tool}{UNDO}" in tools
+    others = action.child or action_of(work.id) is not None
+    return any(name.endswith(UNDO) for name in tools) if others else f"{action.tool}{UNDO}" in tools
 
 
 def undo_before_end(work: Work, failure: Failure) -> None:

@@ -12,12 +12,14 @@ from haltpoint.contracts.base import Contract
 class Approval(Contract):
     """What an order and a receipt say of an approval; a record in Redis proves it, this does not.
 
-    `proposed` are the arguments as JSON text before `by` edited them; `preview` what `by` saw.
+    `proposed` are the arguments as JSON text before people edited them, `edited_by` who did it last; `preview` is what
+    `by` saw.
     """
 
     digest: Annotated[str, Meta(description="of the call that a person approved: it holds for no other")]
     by: str = ""
     proposed: str | None = None
+    edited_by: str = ""
     preview: str | None = None
 
 
