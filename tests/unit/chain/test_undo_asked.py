@@ -140,6 +140,13 @@ def test_e7_a_cancelled_chain_asks_when_what_runs_has_ended_and_one_without_effe
     assert (story.questions, story.final_facts) == ([], ["chain.cancelled"])
 
 
+def test_e7_a_chain_that_was_cancelled_without_a_reason_says_so_once() -> None:
+    story = planting()
+    story.cancel()
+    story.result()
+    assert story.questions[-1].question == "The chain was cancelled. Undo what it has done, the last first?"
+
+
 def test_e7_a_chain_of_a_model_asks_in_place_of_its_open_question() -> None:
     story = Story(Task(goal="plant it", style=Style.REACT, undo=Undo.ASK), PLANT, UPROOT, spec("look"))
     story.submit()

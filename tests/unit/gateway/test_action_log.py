@@ -8,7 +8,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.store.rows import StoredThought
 from haltpoint.runtime.views.action_log import records
-from tests.unit.gateway.test_chain_view import OK, record
+from tests.unit.gateway.test_chain_view import DOUBT, HEAD, OK, record
 
 ASKED = {
     "tool": "look",
@@ -38,3 +38,14 @@ def test_a_call_of_a_model_says_it_and_secrets_are_starred() -> None:
     thoughts = {"c1.find.t1.1": StoredThought("action.proposed.v1", told, "")}
     first, second = expected_in({}, thoughts, '{"name": "John"}', '{"name": "Jane"}')
     assert (first.startswith("the id of John, not "), "abcdefgh" in first, second) == (True, False, "")
+
+
+def test_a_call_in_doubt_waits_for_a_person_until_its_chain_is_over_and_then_it_has_failed() -> None:
+    doubtful = {"c1.find.1": {"tool": "look", "in_doubt": DOUBT}}
+    runs = (StepRun(StepStatus.CANCELLED, actions=1), StepRun(), StepRun())
+    (waiting,) = records(record(runs=runs, actions=doubtful))
+    assert (waiting.status, waiting.error) == ("asking", None)
+    (ended,) = records(record(runs=runs, actions=doubtful, head={**HEAD, "status": "cancelled"}))
+    assert ended.status == "failed"
+    assert ended.error is not None
+    assert (ended.error.type, ended.error.message) == ("IN_DOUBT", "it broke")

@@ -176,7 +176,7 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
         (
             {"in_doubt": receipt("IN_DOUBT")},
             "in_doubt",
-            "It was running when the chain ended; whether it happened is unknown.",
+            "it broke",
         ),
         ({}, "in_doubt", "It was running when the chain ended; whether it happened is unknown."),
     ],
@@ -184,6 +184,14 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
 def test_f1_what_was_not_done_says_why(fields: dict[str, str], why: str, message: str) -> None:
     (one,) = answer(action(**fields)).not_done
     assert one == NotDone(action_id="c.s.1", tool="send", says='Send: to "u1"', why=WhyNot(why), message=message)
+
+
+def test_f1_a_call_that_only_reads_and_was_running_at_the_end_is_not_in_doubt() -> None:
+    found = answer(action("look"), reading=frozenset({"look"}))
+    assert [(one.why.value, one.message) for one in found.not_done] == [
+        ("failed", "It was stopped before it was complete.")
+    ]
+    assert found.text == f"Done.\n\n{NOTHING}"
 
 
 def test_f1_a_question_that_nobody_answered_leaves_the_call_unexecuted() -> None:

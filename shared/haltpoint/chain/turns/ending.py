@@ -180,7 +180,7 @@ def cancel(work: Work, end: Cancelled) -> None:
     words = reason or "the chain was cancelled"
     if waits_to_undo(work):  # once what runs has been stopped
         for index in work.active:
-            _cancel_children(work, index, words)
+            _cancel_children(work, index)
         fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))
         return
     _stop(work, "the chain was cancelled", words)
@@ -207,17 +207,17 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
             work.leave(index, StepStatus.CANCELLED)
-        _cancel_children(work, index, why_withdrawn)
+        _cancel_children(work, index)
         work.edit(index).pending = ()
         work.let_go(index)
 
 
-def _cancel_children(work: Work, index: int, why: str) -> None:
+def _cancel_children(work: Work, index: int) -> None:
     """The step is stopped: the chains that it waits for hear of it."""
     for number in work.run[index].pending:
         action = work.actions[work.action_id(index, number)]
         if action.child and action.status is ActionStatus.DISPATCHED:
-            work.outputs.append(CancelChild(action.child, f"the chain that called it was stopped: {why}"))
+            work.outputs.append(CancelChild(action.child, "the chain that called it was stopped"))
 
 
 def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:

@@ -82,8 +82,9 @@ def begin_undo(work: Work) -> None:
 def _ask_whether(work: Work, failure: Failure) -> None:
     """One question about all that can be undone. The chain's own time may be over, and does not count for it."""
     ended = "has failed" if failure.stopped is None else "was cancelled"
-    why = failure.error.message.rstrip(".")
-    words = f"The chain {ended}: {why}. Undo what it has done, the last first?"
+    _, why = failure.stopped or ("", failure.error.message)
+    said = f": {why.rstrip('.')}" if why else ""
+    words = f"The chain {ended}{said}. Undo what it has done, the last first?"
     work.undoing = work.now + int(work.world.policy.request_timeout * 1000)
     request = OpenRequest(work.asked + 1, RequestKind.CONFIRMATION, -1, "", work.undoing, question=words)
     ask(work, Ask(request, preview=undo_list(work.done)))

@@ -38,12 +38,13 @@ _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 class Told:
     """One action with all that was recorded of it: `calls` are those that its tool made of others, in any attempt.
 
-    `below` is the chain that carried it out, when that is no worker.
+    `below` is the chain that carried it out, when that is no worker. `reads`: it has no receipt, and only reads.
     """
 
     action: ActionView
     calls: tuple[NestedCall, ...] = ()
     below: "Tree | None" = None
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,8 @@ def _reason(told: Told, own: Phrases) -> tuple[WhyNot, str] | None:
     """Why the action of a chain that is over did nothing; None when it did."""
     receipt = told.action.receipt
     if receipt is None:
-        return (WhyNot.IN_DOUBT, own.unknown) if told.below is None else (WhyNot.FAILED, own.stopped)
+        harmless = told.reads or told.below is not None
+        return (WhyNot.FAILED, own.stopped) if harmless else (WhyNot.IN_DOUBT, own.unknown)
     if receipt.error is not None:
         return _WHY.get(receipt.error.error_type, WhyNot.FAILED), receipt.error.message
     return None if receipt.satisfies else (WhyNot.NEVER_EXECUTED, own.unasked)

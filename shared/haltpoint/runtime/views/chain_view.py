@@ -38,9 +38,9 @@ _ASKS: Final = (NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED)
 class ChainRecord:
     """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
 
-    `forms` are the result schemas of the tools that escalations want called, `children` the chains that carried out
-    skills, `undo` the one that undoes what was done, `language` that of the runtime's own words where the task names
-    none.
+    `forms` are the result schemas of the tools that escalations want called, `reading` the tools that only read, of
+    calls without a receipt, once the chain is over. `children` are the chains that carried out skills, `undo` the one
+    that undoes what was done, `language` that of the runtime's own words where the task names none.
     """
 
     id: str
@@ -57,6 +57,7 @@ class ChainRecord:
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)
     thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
     forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    reading: frozenset[str] = frozenset()
     waiting: views.WaitingView | None = None
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
     undo: "ChainRecord | None" = None
@@ -109,6 +110,7 @@ def _tree(record: ChainRecord) -> Tree:
             action,
             calls_in(record.actions[action.id]),
             _tree(below) if (below := record.children.get(action.child or "")) else None,
+            action.tool in record.reading,
         )
         for step in chain.steps
         for action in step.actions
@@ -232,12 +234,13 @@ def _cited(record: ChainRecord, mark: Mark) -> str | None:
 
 
 def _action(record: ChainRecord, stored: StoredAction, times: Times) -> views.ActionView:
-    counts, rests = stored.counts, _resting(record, (stored.id,)) is not None
+    rests = _resting(record, (stored.id,)) is not None
+    counts = None if rests else stored.counts  # of one that rests it may not be the last
     receipt, status = None, "resting" if rests else ActionStatus.DISPATCHED.value
-    if counts is not None and counts.kind is Kind.RECEIPT and not rests:  # of one that rests it may not be the last
+    if counts is not None and (counts.kind is Kind.RECEIPT or record.status.final):
         receipt = msgspec.json.decode(counts.outcome, type=Outcome).with_data(json.loads(counts.data or "{}"))
         status = ActionStatus.ASKING if receipt.next_action in _ASKS else ActionStatus.DONE
-    elif counts is not None and not rests:
+    elif counts is not None:
         status = ActionStatus.ASKING
     started, ended = times.get(stored.id, (None, None))
     return views.ActionView(

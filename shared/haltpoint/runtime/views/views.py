@@ -5,7 +5,7 @@ Nothing is written here, and nothing is parsed twice: `chain_view` makes the vie
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -17,6 +17,7 @@ from haltpoint.contracts.base import action_id, chain_of, is_undo, request_id, u
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.loading import as_worked_on, stored_plan
@@ -210,6 +211,8 @@ class Views:
         requests = {name: one for name in asked if (one := stored_request(name, head, data)) is not None}
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
         below = [one.child for one in actions.values() if one.child]  # so deep at most as skills may call
+        over = ChainStatus(head[Head.STATUS.encode()].decode()).final
+        unheard = [one.tool for one in actions.values() if over and one.counts is None]
         return ChainRecord(
             id=chain_id,
             head=_text(head),
@@ -225,6 +228,7 @@ class Views:
             requests=requests,
             thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
             forms=await self._forms(chain_id, map(question_of, requests.values())),
+            reading=frozenset(one.name for one in await self._specs(chain_id, unheard) if one.read_only),
             children={one: found for one in below if (found := await self._record(one, visible_to)) is not None},
             undo=await self._undo(chain_id, head, visible_to),
             language=self._language,
@@ -237,13 +241,17 @@ class Views:
 
     async def _forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
         """The result schemas of the tools that escalations of one chain want called."""
-        tools = sorted({one.tool for one in asked if one.kind is RequestKind.ESCALATION and one.tool})
+        tools = {one.tool for one in asked if one.kind is RequestKind.ESCALATION and one.tool}
+        specs = await self._specs(chain_id, tools)
+        return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
+
+    async def _specs(self, chain_id: str, tools: Collection[str]) -> list[ToolSpec]:
+        """Those of these tools that workers declare now."""
         if not tools:
-            return {}
+            return []
         key = self._topology.key(self._topology.partition(chain_id), "catalogue")
         listed: list[bytes | None] = await self._calls.call("HMGET", key, *tools)
-        specs = (msgspec.json.decode(one, type=Listed).spec for one in listed if one is not None)
-        return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
+        return [msgspec.json.decode(one, type=Listed).spec for one in listed if one is not None]
 
     async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
         """What an escalation shows beside its own text."""
