@@ -29,10 +29,10 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.tools import Fallback, Retry
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
-from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task, Undo
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
@@ -55,7 +55,15 @@ TOOLS: Final = (
     spec("reader", plan=plan(tool_step("x", call("read")))),
     human_tool.SPEC,
 )
-SPECS: Final = {tool.name: tool for tool in TOOLS}
+OTHERS: Final = (
+    spec("book", read_only=False, parameters=TO),
+    spec("book~undo", read_only=False, internal=True, undoes="book"),
+    spec("text", read_only=False, parameters=TO, fallback=(Fallback("send"),)),
+)
+SPECS: Final = {tool.name: tool for tool in (*TOOLS, *OTHERS)}
+TROUBLED: Final = ("book", "text", "send", "read", "look")
+"""The tools of chains in which messages are lost, tools go away, budgets are small, and what was done is undone."""
+
 QUICK: Final = ("read", "look", "find")
 """Tools that may run side by side in one step."""
 
@@ -106,6 +114,9 @@ LEFT_OUT: Final = plan(
     _behind("b", MISSING, call("read"), call("look")),
     _behind("c", MISSING, MISSING, call("read")),
 )
+SENT_TWICE: Final = plan(tool_step("a", call("send", to="ann")), tool_step("b", call("text", to="ann")))
+"""A call, and one whose fallback is the same call."""
+
 THEMES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
     (Task(**WIDE), _each("skill", "find", "find"), Policy(), "asks"),
     (Task(**WIDE), _each("look", "read", "give"), Policy(strikes=1, actions_per_turn=2), "denied"),
@@ -118,8 +129,8 @@ steps ask, too; a step is before a person while another one fails the chain; cal
 
 def random_tools(r: Random) -> tuple[str, ...]:
     """The tools of one chain: with few of them what needs two of a kind happens often."""
-    few = tuple(r.sample(list(SPECS), r.choice([2, 3, 4])))
-    return r.choice([few, few, tuple(SPECS), ("skill", "find"), ("give", "read", "look")])
+    few = tuple(r.sample([one.name for one in TOOLS], r.choice([2, 3, 4])))
+    return r.choice([few, few, tuple(one.name for one in TOOLS), ("skill", "find"), ("give", "read", "look")])
 
 
 def random_call(r: Random, tools: tuple[str, ...]) -> ProposedCall:
@@ -175,13 +186,20 @@ def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
     return Plan(steps=tuple(steps))
 
 
-def random_task(r: Random, tools: tuple[str, ...]) -> Task:
+def random_trouble(r: Random) -> dict[str, Any]:
+    """A small budget, and what becomes of what was done."""
+    turns, actions = r.choice([(None, None), (2, None), (3, None), (None, 3)])
+    return {"undo": r.choice([None, *Undo]), "budget": Budget(turns=turns, actions=actions)}
+
+
+def random_task(r: Random, tools: tuple[str, ...], more: dict[str, Any]) -> Task:
     """A literal plan, or a goal that a model plans for, or an open-ended one."""
     kind = r.choice(["literal", "drafted", "drafted", "react"])
     how: dict[str, Any] = {
         "parallel": r.choice([None, 2, 3, 5, 5]),
         "siblings": r.choice(list(Siblings)),
         "mode": r.choice([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]),
+        **more,
     }
     if kind == "literal":
         return Task(goal="send it", plan=random_steps(r, tools, literal=True), **how)
@@ -193,16 +211,25 @@ class Walk:
 
     def __init__(self, seed: int) -> None:
         self.r = Random(seed)
-        self.tools = random_tools(self.r)
-        task, policy = random_task(self.r, self.tools), random_policy(self.r)
+        self.troubled = seed % 4 == 1
+        self.tools = TROUBLED if self.troubled else random_tools(self.r)
+        task = random_task(self.r, self.tools, random_trouble(self.r) if self.troubled else {})
+        if seed % 16 == 1:
+            task = Task(plan=SENT_TWICE, **WIDE)
+        policy = random_policy(self.r)
         self.drafted: Plan | None = None
         self.mood = self.r.choice(["fine", "asks", "rests", "fails"])
         if seed % 4 == 0:
             task, self.drafted, policy, self.mood = self.r.choice(THEMES)
-        self.story = Story(task, *TOOLS, policy=policy)
+        self.story = Story(task, *TOOLS, *(OTHERS if self.troubled else ()), policy=policy)
         self.repeat = False
         """Whether the last event had come before."""
+        self.lost: set[str] = set()
+        """The calls that never end: their message is lost."""
+        self.gone = False
+        """Whether tools have gone away meanwhile."""
         self._orders: dict[str, Dispatch | StartChild] = {}
+        self._undoes: Action | None = None
         self._thoughts: dict[str, Think] = {}
 
     @property
@@ -214,8 +241,11 @@ class Walk:
         """What may end next: calls that a worker or a child has, thoughts that are awaited, and questions."""
         for action in self.chain.actions.values():
             rest = self.chain.resting.get(action.id)
-            if action.status is ActionStatus.DISPATCHED and (rest is None or not rest.until):
+            away = action.id in self.lost or (rest is not None and rest.until)
+            if action.status is ActionStatus.DISPATCHED and not away:
                 yield action
+        if self._undoes is not None and self.chain.undoing is not None:
+            yield self._undoes
         work = Work.on(self.chain, "", self.story.world, self.story.now)
         for name, thought in self._thoughts.items():
             if name == work.thought or any(work.awaits(index, name) for index in work.active):
@@ -239,7 +269,12 @@ class Walk:
             self.story.due(request_id(self.chain.id, expired.number), at=max(self.story.now, expired.deadline + 1))
         elif not found or (self.chain.resting and dice < 0.3):
             self.story.due(at=max(self.story.now, next_due(self.chain)))
+        elif self.troubled and dice < 0.34 and (calls := [one for one in found if isinstance(one, Action)]):
+            self._lose(r.choice(calls))
         else:
+            if self.troubled and not self.gone and dice > 0.96:
+                self.gone = True
+                self.story.without(r.choice(self.tools))
             match r.choice(found):
                 case Action() as action:
                     self._result(action)
@@ -248,10 +283,17 @@ class Walk:
                 case OpenRequest() as request:
                     self._answer(request)
         for output in self.story.last.outputs if not self.repeat else ():
-            if isinstance(output, Dispatch | StartChild):
+            if isinstance(output, StartChild) and output.action.step < 0:
+                self._undoes = output.action
+            elif isinstance(output, Dispatch | StartChild):
                 self._orders[output.action.id] = output
             elif isinstance(output, Think):
                 self._thoughts[output.thought_id] = output
+
+    def _lose(self, action: Action) -> None:
+        self.lost.add(action.id)
+        order = f"{action.id}/{action.attempt}"
+        self.story.lose(child_report_id(action.id) if action.child else self.r.choice([order, f"{order}/done"]))
 
     def _result(self, action: Action) -> None:
         if action.child:
@@ -279,6 +321,11 @@ class Walk:
         usual = [OK, OK, OK, OK, replace(OK, next_action=NextAction.COMPLETE), *questions, again, doubt, failed()]
         moods = {"fine": [OK] * 5, "asks": questions * 6, "rests": [again, doubt] * 6, "fails": [failed()] * 5}
         moods["denied"] = [failed(ErrorType.PERMISSION)] * 20
+        if self.troubled and action.tool == "book" and r.random() < 0.8:
+            return replace(OK, metadata=Metadata(undoable=True))
+        if self.troubled and action.tool == "text" and r.random() < 0.6:
+            down = ErrorInfo(ErrorType.SERVER, "it is down", no_effect=True)
+            return replace(failed(ErrorType.SERVER), error=down, metadata=Metadata(again=True))
         return r.choice([*usual, *moods[self.mood]])
 
     def _reply(self, thought: Think) -> None:

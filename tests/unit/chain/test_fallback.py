@@ -287,3 +287,40 @@ def test_c6_a_value_out_of_a_fallbacks_result_has_the_origin_that_its_tool_stand
     story.result(Outcome(success=True, next_action=NextAction.CONTINUE, metadata=found), data='{"id":"r-17"}')
     story.propose(call("open_it", id="r-17"))
     assert story.dispatches[-1].spec.name == "open_it"
+
+
+def two(first: tuple[str, dict[str, str]], second: tuple[str, dict[str, str]], *tools: ToolSpec) -> Story:
+    """Two steps side by side, each with one of these calls."""
+    steps = [tool_step(name, call(tool, **given)) for name, (tool, given) in (("a", first), ("b", second))]
+    story = Story(Task(goal="x", plan=plan(*steps), parallel=2), *tools)
+    story.submit()
+    return story
+
+
+def test_c14_a_fallback_waits_for_an_equal_call_of_another_step() -> None:
+    words = {"number": "jo", "text": "hi"}
+    story = two(("sms", words), ("mail", {"to": "jo", "words": "hi"}), *TOOLS)
+    smsed, mailed = (one.action for one in story.dispatches)
+    story.result(down(), action=mailed)
+    for _ in range(2):
+        story.due(at=story.now + 10)
+        assert story.tools_called == ["sms", "mail"]
+    assert next_due(story.chain) == story.chain.deadline
+    story.result(action=smsed)
+    assert story.tools_called == ["sms", "mail", "sms"]
+    story.result(sent_by("sms"))
+    assert story.chain.status is ChainStatus.COMPLETED
+
+
+def test_c14_two_fallbacks_never_wait_for_each_other() -> None:
+    ours = {"to": "jo", "words": "hi"}
+    tools = [sends(name, "to", "words", fallback=(Fallback(than),)) for name, than in (("one", "other"), ("other", "one"))]
+    story = two(("one", ours), ("other", ours), *tools)
+    for action in [one.action for one in story.dispatches]:
+        story.result(down(), action=action)
+    story.due(at=story.now + 10)
+    assert story.tools_called == ["one", "other", "other"]
+    story.result()
+    assert story.tools_called == ["one", "other", "other", "one"]
+    story.result()
+    assert story.chain.status is ChainStatus.COMPLETED

@@ -306,3 +306,14 @@ def test_e7_a_skill_of_a_chain_that_undoes_nothing_is_not_waited_for() -> None:
     assert children(story)[0].task.undo is Undo.NEVER
     story.cancel()
     assert story.final_facts == ["chain.cancelled"]
+
+
+def test_e7_the_words_of_the_first_who_cancels_stand() -> None:
+    story = planting()
+    story.cancel("enough")
+    before = story.chain
+    story.cancel("again")
+    assert story.chain is before
+    story.result()
+    over(story)
+    assert story.told("chain.cancelled")[0]["reason"] == "enough"

@@ -185,8 +185,9 @@ def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings:
 
 def cancel(work: Work, message: TaskCancelled) -> Next | None:
     """Cancel the chain: take back open questions, stop the steps under way. One that ends already does that."""
-    if work.undoing is None:
-        return Cancelled(message.data.by, message.data.reason)
+    if work.undoing is None:  # the words of the first who cancels stand
+        stops = work.failing is not None and work.failing.stopped is not None
+        return None if stops else Cancelled(message.data.by, message.data.reason)
     # a person who is asked whether to undo is asked no more, and nothing is undone
     return work.failing if work.requests else None
 

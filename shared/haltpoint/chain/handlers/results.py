@@ -16,7 +16,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.repeats import note_effect, note_inside
 from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Next, StartChild, StepEnd, failed
+from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, PlanOrigin, Rest
@@ -171,11 +171,13 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     action = work.actions.get(data.message_id.partition("/")[0])
     if not _waits_for(work, data.message_id):
         return None
-    if action is None or not work.run[action.step].status.done:
-        return failed(Code.MESSAGE_LOST, words)
-    fault = ErrorInfo(ErrorType.UNKNOWN, words, recoverable=False)  # it ran beside what ended its step
-    record(work, resolve_error(work, action, fault))
-    return None
+    over = action is not None and work.run[action.step].status.done  # it ran beside what ended its step
+    if action is not None:  # it may have taken effect; nothing waits for it any more
+        kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
+        record(work, resolve_error(work, action, ErrorInfo(kind, words, recoverable=False)))
+        if action.child:
+            work.outputs.append(CancelChild(action.child, words))
+    return None if over else failed(Code.MESSAGE_LOST, words)
 
 
 def _waits_for(work: Work, message_id: str) -> bool:

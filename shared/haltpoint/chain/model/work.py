@@ -72,6 +72,11 @@ class Work(Chain, kw_only=True, gc=False):
             return rest.stands_in_for
         return action.told.stands_in_for
 
+    def takes_over(self, action: Action) -> bool:
+        """Whether the action has failed and waits to be sent again as its fallback (E3)."""
+        rest = self.resting.get(action.id)
+        return rest is not None and rest.until > 0 and rest.fallback is not None and rest.fallback.tool != action.tool
+
     def calls_of(self, action: Action) -> list[tuple[str, str]]:
         """The call of an action as it ran, tool and arguments (JSON text), and the one that it replaces (E3)."""
         before, ran = self.stands_in_for(action), (action.tool, action.ran)

@@ -36,12 +36,14 @@ from haltpoint.chain.model.state import Action, ActionStatus, Failure, PlanOrigi
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.receipts import record, resolve_error
 from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, child_id, levels_of
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode, Task
@@ -164,7 +166,10 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
-        return step_failed(action.step, Code.TOOL_GONE, f"no worker declares {action.tool} any more")
+        words = f"no worker declares {action.tool} any more"
+        if action.status is ActionStatus.ASKING:  # a person has just answered, and nothing waits for it any more
+            record(work, resolve_error(work, action, ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)))
+        return step_failed(action.step, Code.TOOL_GONE, words)
     again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
     approval = work.approvals.get(action.id)
     sources = CheckedCall.of(work, action).sources

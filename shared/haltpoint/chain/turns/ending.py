@@ -64,14 +64,18 @@ def end_step(work: Work, end: StepEnd) -> None:
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
         work.leave(index, StepStatus.COMPLETED)
     else:
-        work.tell(FactType.STEP_FAILED, index, code=failure.error.code, reason=failure.error.message)
-        work.leave(index, StepStatus.FAILED)
+        _fail_step(work, index, failure)
     for request in withdraw(work, f"step {step.id!r} is over", index) if work.requests else ():
         free(work, request)
     if failure is None or not step.fatal:
         _open_dependants(work, index)
     else:
         fail(work, replace(failure, error=replace(failure.error, step_id=step.id)))
+
+
+def _fail_step(work: Work, index: int, failure: Failure) -> None:
+    work.tell(FactType.STEP_FAILED, index, code=failure.error.code, reason=failure.error.message)
+    work.leave(index, StepStatus.FAILED)
 
 
 def _open_dependants(work: Work, index: int) -> None:
@@ -144,12 +148,15 @@ def fail(work: Work, failure: Failure) -> None:
     """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else at once. Until
     then questions are taken back. The first failure is the one that people read.
     """
-    step_id = failure.error.step_id
-    siblings = None if step_id is None else work.steps[work.graph.index[step_id]].siblings or work.task.siblings
+    index = work.graph.index.get(failure.error.step_id or "")
+    siblings = None if index is None else work.steps[index].siblings or work.task.siblings
     waits = siblings is Siblings.COLLECT or (waits_to_undo(work) and work.now < work.deadline)
     if waits and is_acting(work):
         if work.failing is None or failure.stopped is not None:
-            work.failing = failure
+            work.failing, work.thought = failure, None
+            if index is not None and not work.run[index].status.done:  # its turns or the chain's are used up
+                drop_held(work, index, failure.error.message)
+                _fail_step(work, index, failure)
             for request in withdraw(work, failure.error.message):
                 free(work, request)
             if work.origin is PlanOrigin.LITERAL:

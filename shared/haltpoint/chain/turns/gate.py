@@ -51,8 +51,8 @@ def gate(work: Work, index: int) -> Gate:
     return Gate.GO
 
 
-def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
-    """Whether a call has to wait for the receipts of others.
+def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in: str = "") -> bool:
+    """Whether a call has to wait for the receipts of others: a new one, or the fallback of the action with this id.
 
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
     equal calls with effects, also by way of a skill, the second waits for the receipt of the first; so does a model's
@@ -60,11 +60,11 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
     hooks or a person are asked about begins alone.
     """
     work, spec = checked.work, checked.spec
-    if not work.under_way():
+    if work.under_way() == bool(fallback_in):
         return False
     if spec.plan and (spec.hooks or reasons):
         return True
-    others = [CheckedCall.of(work, one) for one in _pending(work)]
+    others = [CheckedCall.of(work, one) for one in _pending(work, fallback_in)]
     own = [one for one in others if one.index == checked.index]
     if own and (reasons or not all(one.spec.read_only and not one.spec.may_clarify for one in (checked, *own))):
         return True
@@ -76,10 +76,14 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
     return any((asks and one.spec.name == spec.name) or not effects.isdisjoint(_effects(one)) for one in others)
 
 
-def _pending(work: Work) -> list[Action]:
-    """The calls that are under way or asked about, and those that they replace."""
+def _pending(work: Work, fallback_in: str = "") -> list[Action]:
+    """The calls that are under way or asked about, and those that they replace. Beside a fallback: not the call before
+    it, nor others that have failed and wait for theirs, so that no two wait for each other.
+    """
     numbers = ((index, number) for index in work.active for number in work.run[index].pending)
     found = [work.actions[work.action_id(index, number)] for index, number in numbers]
+    if fallback_in:
+        found = [one for one in found if one.id != fallback_in and not work.takes_over(one)]
     replaced = ((one, before) for one in found if (before := work.stands_in_for(one)) is not None)
     return [*found, *(structs.replace(one, tool=was.tool, arguments=was.arguments) for one, was in replaced)]
 

@@ -205,7 +205,7 @@ def next_turn(work: Work, index: int) -> Next:
     if not wrong:
         wrong = (no_call(work, index),)
         violate(work, index, thought, wrong, proposal.content)
-    run.turn, run.taken, run.struck = run.turn - 1, 0, False
+    run.turn, run.struck = run.turn - 1, False
     return _again(work, index, wrong, thought, again=True)
 
 

@@ -140,16 +140,26 @@ def next_of(work: Work, index: int) -> Next | None:
 
 
 def _awake(work: Work, index: int) -> Next | None:
-    """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap."""
+    """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap. A
+    fallback that is held rests until another event, at most until the deadline.
+    """
     for number in work.run[index].pending:
         name = work.action_id(index, number)
         rest = work.resting.get(name)
-        if rest is not None and 0 < rest.until <= work.now and gate(work, index) in (Gate.GO, Gate.CAP):
-            action, reasons = taken_over(work, work.actions[name], rest)
-            wanted = send_again(work, action, reconcile=rest.reconcile, reasons=reasons)
-            if isinstance(wanted, Dispatch):
-                work.resting = {**work.resting, name: replace(rest, until=0)}
-            return wanted
+        if rest is None or not rest.until or gate(work, index) not in (Gate.GO, Gate.CAP):
+            continue
+        before = work.actions[name]
+        falls_back = work.takes_over(before)
+        if rest.until > work.now and not (falls_back and rest.until == work.deadline):
+            continue
+        action, reasons = taken_over(work, before, rest)
+        if falls_back and is_held(CheckedCall.of(work, action), reasons, name):
+            work.resting = {**work.resting, name: replace(rest, until=work.deadline)}
+            continue
+        wanted = send_again(work, action, reconcile=rest.reconcile, reasons=reasons)
+        if isinstance(wanted, Dispatch):
+            work.resting = {**work.resting, name: replace(rest, until=0)}
+        return wanted
     return None
 
 
