@@ -114,9 +114,6 @@ LEFT_OUT: Final = plan(
     _behind("b", MISSING, call("read"), call("look")),
     _behind("c", MISSING, MISSING, call("read")),
 )
-SENT_TWICE: Final = plan(tool_step("a", call("send", to="ann")), tool_step("b", call("text", to="ann")))
-"""A call, and one whose fallback is the same call."""
-
 THEMES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
     (Task(**WIDE), _each("skill", "find", "find"), Policy(), "asks"),
     (Task(**WIDE), _each("look", "read", "give"), Policy(strikes=1, actions_per_turn=2), "denied"),
@@ -124,6 +121,18 @@ THEMES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
 )
 """Tasks with drafted plans in which what is rare alone comes together: a person is asked about a skill while other
 steps ask, too; a step is before a person while another one fails the chain; calls run behind those that were left out.
+"""
+
+
+SENT_TWICE: Final = plan(tool_step("a", call("send", to="ann")), tool_step("b", call("text", to="ann")))
+ASKED: Final = plan(tool_step("a", call("send", to="ann"), on_failure=OnFailure.CONTINUE))
+TROUBLES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
+    (Task(plan=SENT_TWICE, **WIDE), None, Policy(), "fine"),
+    (Task(plan=ASKED, **WIDE), None, Policy(), "asks"),
+    (Task(budget=Budget(turns=3), **WIDE), _each("send", "read", "look"), Policy(), "words"),
+)
+"""The same for chains in trouble: a fallback that is the call of another step; a person asked about a call whose tool
+goes away; words in place of calls, beside a call, until no turn is left.
 """
 
 
@@ -214,13 +223,13 @@ class Walk:
         self.troubled = seed % 4 == 1
         self.tools = TROUBLED if self.troubled else random_tools(self.r)
         task = random_task(self.r, self.tools, random_trouble(self.r) if self.troubled else {})
-        if seed % 16 == 1:
-            task = Task(plan=SENT_TWICE, **WIDE)
         policy = random_policy(self.r)
         self.drafted: Plan | None = None
         self.mood = self.r.choice(["fine", "asks", "rests", "fails"])
         if seed % 4 == 0:
             task, self.drafted, policy, self.mood = self.r.choice(THEMES)
+        elif seed % 8 == 1:
+            task, self.drafted, policy, self.mood = self.r.choice(TROUBLES)
         self.story = Story(task, *TOOLS, *(OTHERS if self.troubled else ()), policy=policy)
         self.repeat = False
         """Whether the last event had come before."""
@@ -272,9 +281,6 @@ class Walk:
         elif self.troubled and dice < 0.34 and (calls := [one for one in found if isinstance(one, Action)]):
             self._lose(r.choice(calls))
         else:
-            if self.troubled and not self.gone and dice > 0.96:
-                self.gone = True
-                self.story.without(r.choice(self.tools))
             match r.choice(found):
                 case Action() as action:
                     self._result(action)
@@ -320,7 +326,7 @@ class Walk:
         questions = [asks("x", "y"), confirms]
         usual = [OK, OK, OK, OK, replace(OK, next_action=NextAction.COMPLETE), *questions, again, doubt, failed()]
         moods = {"fine": [OK] * 5, "asks": questions * 6, "rests": [again, doubt] * 6, "fails": [failed()] * 5}
-        moods["denied"] = [failed(ErrorType.PERMISSION)] * 20
+        moods["denied"], moods["words"] = [failed(ErrorType.PERMISSION)] * 20, []
         if self.troubled and action.tool == "book" and r.random() < 0.8:
             return replace(OK, metadata=Metadata(undoable=True))
         if self.troubled and action.tool == "text" and r.random() < 0.6:
@@ -347,6 +353,8 @@ class Walk:
     def _proposal(self, thought: Think) -> Proposal:
         r, dice = self.r, self.r.random()
         if self.drafted is not None and dice < 0.8:
+            if self.mood == "words" and dice < 0.4:
+                return Proposal(content="It is done.")
             step = self.chain.graph.index[thought.step_id or ""]
             return Proposal(calls=(random_call(r, self.drafted.steps[step].required_tools),))
         if dice < 0.4:
@@ -360,6 +368,9 @@ class Walk:
         return Proposal(calls=(call("nonsense"), random_call(r, self.tools)))
 
     def _answer(self, request: OpenRequest) -> None:
+        if self.troubled and request.tool and self.r.random() < 0.3:
+            self.gone = True
+            self.story.without(request.tool)
         said = self.r.choice(SAID[request.kind])
         option = request.options[0].id if request.options and request.kind is RequestKind.CLARIFICATION else None
         answer = Answer(kind=request.kind, option_id=option, **said)

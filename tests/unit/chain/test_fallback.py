@@ -314,7 +314,8 @@ def test_c14_a_fallback_waits_for_an_equal_call_of_another_step() -> None:
 
 def test_c14_two_fallbacks_never_wait_for_each_other() -> None:
     ours = {"to": "jo", "words": "hi"}
-    tools = [sends(name, "to", "words", fallback=(Fallback(than),)) for name, than in (("one", "other"), ("other", "one"))]
+    pairs = (("one", "other"), ("other", "one"))
+    tools = [sends(name, "to", "words", fallback=(Fallback(stands_in),)) for name, stands_in in pairs]
     story = two(("one", ours), ("other", ours), *tools)
     for action in [one.action for one in story.dispatches]:
         story.result(down(), action=action)
