@@ -79,6 +79,8 @@ def test_f1_an_unkept_promise_is_told_at_every_end_and_nothing_is_told_twice(end
     seen = Counter[str]()
     for seed in range(CHAINS):
         walk = Walk(seed)
+        if walk.troubled:  # which call replaces which is not in this test's picture
+            continue
         story = walk.story
         for number in range(EVENTS):
             if story.chain.status.final or (end != "as it comes" and number > seed % 20 + 3):
@@ -86,7 +88,7 @@ def test_f1_an_unkept_promise_is_told_at_every_end_and_nothing_is_told_twice(end
             walk.step()
         if not story.chain.status.final:
             story.cancel() if end == "cancelled" else story.due(at=story.chain.deadline)
-        if walk.gone or not story.chain.status.final:
+        if not story.chain.status.final:
             continue
         answer = answer_of(story)
         told = [one.tools for one in answer.not_done]

@@ -307,7 +307,9 @@ class Walk:
             report = ToolCompleted(id=child_report_id(action.id), source="t", subject=self.chain.id, data=done)
             self.story.hear(report, '{"id":"u1"}')
             return
-        outcome = self._outcome(action)
+        outcome, order = self._outcome(action), self._orders[action.id]
+        if isinstance(order, Dispatch) and order.stands_in_for is not None:
+            outcome = replace(outcome, metadata=replace(outcome.metadata, stands_in_for=order.stands_in_for))
         admitted = SPECS[action.tool].plan is not None and outcome is OK
         self.story.result(outcome, json.dumps({"arguments": {}} if admitted else {"id": "u1"}), action)
 

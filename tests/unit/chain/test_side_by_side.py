@@ -509,6 +509,14 @@ def test_r9_a_lost_read_of_a_step_that_is_over_ends_nothing() -> None:
     assert story.chain.runs[0].pending == ()
 
 
+def test_c8_a_chain_is_cancelled_while_a_read_of_a_step_that_is_over_runs() -> None:
+    story = drafted(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",)))
+    story.propose(call("read"), call("look"), thought=story.thoughts[1])
+    story.result(action=of(story, "c.a.1"))
+    story.cancel()
+    assert (story.chain.status, story.status_of("a")) == (ChainStatus.CANCELLED, StepStatus.COMPLETED)
+
+
 def test_c6_what_hooks_made_of_a_read_of_a_step_that_is_over_is_no_strike() -> None:
     look = spec("look", provenance={"id": ("read.id",)}, parameters={"type": "object", "properties": {"id": {}}})
     story = Story(Task(goal="read and look", parallel=3, mode=Mode.ADVISORY), READ, look)
