@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from operator import attrgetter
+from sys import getsizeof
 from typing import Any, Final
 
 from msgspec import Struct
@@ -16,28 +17,32 @@ from haltpoint.runtime.streams.wire import encode
 LIMIT: Final = 64 * 1024 * 1024
 """Bytes of all cached chains of one process. A chain that does not fit is loaded again when its next event comes."""
 
-_CHAIN: Final = 2400
-_STEP: Final = 1000
-_ACTION: Final = 500
-_SOURCE: Final = 140
-_HOOK: Final = 110
-_CALL: Final = 350
-_TEXT: Final = 60
-_OPTION: Final = 120
-_QUOTE: Final = 20
-"""Bytes of a chain, a step, an action, a source, a hook, a nested call, a text, an option beside its JSON and half a
-text in JSON as they are in memory, without the letters: measured, about.
+_CHAIN: Final = 600
+_STEP: Final = 240
+_ACTION: Final = 400
+_EDGE: Final = 16
+"""Bytes of a chain, a step, an action and a dependency in the graph, without what they hold: measured."""
+
+_STRUCT: Final = {b'"': 18, b'":': -36, b",": 24, b"[": 32, b"{": 16}
+_DICT: Final = _STRUCT | {b'":': -24, b"{": 120}
+"""Bytes that a sign of JSON stands for beside its letters, of our own classes and of any objects: two quotes are a text
+or a name. Measured, about.
 """
 
 _NEW: Final = Chain("", Task(goal=""))
 _beside: Final[Callable[[Chain], tuple[Any, ...]]] = attrgetter("plan", "proposals", "requests", *BESIDE_PLAN)
 """What a chain holds beside its task and its actions: few events change any of it."""
+_of_receipt: Final[Callable[[Outcome], tuple[Any, ...]]] = attrgetter(
+    *("error", "confirmation", "warnings", "instruction_for_ai", "metadata")
+)
+"""What a receipt holds. The options that it asks about are counted with the question."""
 
 
 class _Size(Struct, gc=False):
-    """The bytes of a chain: of all of it, of what it holds beside its task and its actions, and of each action."""
+    """The bytes of a chain: all of it, its task, what it holds beside that and its actions, and each action."""
 
     whole: int
+    task: int
     beside: int
     actions: dict[str, int]
 
@@ -63,23 +68,24 @@ class ChainCache:
             before, was = known.chain, self._sizes.pop(chain.id)
             self.room += was.whole
         else:
-            before, was = _NEW, _Size(0, 0, {})
+            before, was = _NEW, _Size(0, 0, 0, {})
         if chain.status.final:
             return
         beside = was.beside
         if known is None or _beside(before) != _beside(chain):
-            beside = _bytes_of(_beside(chain)[chain.plan is chain.task.plan :])
-            beside += _OPTION * sum([len(one.options) for one in chain.requests])
-        size = _CHAIN + _STEP * len(chain.runs) + 2 * loaded.task_bytes + beside
+            beside = _bytes_of(_beside(chain)[chain.plan is chain.task.plan :], _DICT)
+            beside += _STEP * len(chain.runs) + _EDGE * sum(map(len, chain.graph.dependencies))
+        task = was.task if chain.task is before.task else _bytes_of(chain.task, _DICT)
+        size = _CHAIN + task + beside
         actions: dict[str, int] = {}
         for name, action in chain.actions.items():
             if before.actions.get(name) is action:
                 actions[name] = was.actions[name]
             else:
-                outcome = 0 if action.outcome is None else _bytes_of_outcome(action.outcome)
-                actions[name] = _ACTION + len(action.arguments) + len(action.data) + outcome
+                outcome = 0 if action.outcome is None else _bytes_of(_of_receipt(action.outcome), _STRUCT)
+                actions[name] = _ACTION + getsizeof(action.arguments) + getsizeof(action.data) + outcome
             size += actions[name]
-        self._chains[chain.id], self._sizes[chain.id] = loaded, _Size(size, beside, actions)
+        self._chains[chain.id], self._sizes[chain.id] = loaded, _Size(size, task, beside, actions)
         self.room -= size
         while self.room < 0:
             self.drop(next(iter(self._chains)))
@@ -95,24 +101,7 @@ class ChainCache:
             self.drop(chain_id)
 
 
-def _bytes_of(values: tuple[Any, ...]) -> int:
-    """About how much memory these values take: their JSON, and what each text in it takes beside its letters."""
-    text = encode(values)
-    return len(text) + _QUOTE * text.count(b'"')
-
-
-def _bytes_of_outcome(outcome: Outcome) -> int:
-    """The same of a receipt, without its JSON. The options that it asks about are counted with the question."""
-    told, asked, error = outcome.metadata, outcome.confirmation, outcome.error
-    texts = [*outcome.warnings, outcome.instruction_for_ai, told.arguments, *told.effects, *told.done]
-    if error is not None:
-        texts += [error.message, error.suggestion, *error.invalid_fields]
-    if asked is not None:
-        texts += [asked.message, asked.preview, asked.arguments, *(one.words for one in asked.reasons)]
-    size, hooks = _SOURCE * len(told.sources) + _CALL * len(told.calls), len(told.hooks)
-    for one in told.calls:
-        hooks += len(one.hooks)
-        if one.deed is not None:
-            texts.append(one.deed.says)
-    held = [*filter(None, texts)]
-    return size + _HOOK * hooks + _TEXT * len(held) + sum(map(len, held))
+def _bytes_of(held: object, signs: dict[bytes, int]) -> int:
+    """About how much memory this takes: the letters of its JSON, and the texts, values, lists and objects in it."""
+    text = encode(held)
+    return len(text) + sum([text.count(sign) * size for sign, size in signs.items()])

@@ -16,6 +16,7 @@ from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
     DeedWords,
+    ErrorInfo,
     ErrorType,
     HookRecord,
     HookVerdict,
@@ -41,7 +42,7 @@ def loaded(name: str, *, payload: int = 0) -> Loaded:
 
 
 def test_the_least_used_chains_make_room_for_others_by_their_bytes() -> None:
-    cache = ChainCache(limit=25_000)
+    cache = ChainCache(limit=23_000)
     for name in ("a", "b", "c"):
         cache.keep(loaded(name))
     cache.keep(loaded("a"))
@@ -112,13 +113,13 @@ def of_five_steps(number: int) -> Chain:
     return story.chain
 
 
-def with_a_receipt(outcome: Outcome) -> Chain:
+def with_a_receipt(outcome: Outcome, data: str = '{"x":1}') -> Chain:
     """A chain that keeps the receipt of its first step for a later one, and has read it from a message."""
     steps = (tool_step("a"), tool_step("b", call(x={"$from": "a.data.x"}), after=("a",)))
     story = Story(Task(plan=plan(*steps)), spec("note"))
     story.submit()
     read = msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome)
-    story.result(read, '{"x":1}')
+    story.result(read, data)
     return story.chain
 
 
@@ -159,6 +160,45 @@ def with_a_preview(number: int) -> Chain:
     return story.chain
 
 
+def with_a_cause(number: int) -> Chain:
+    cause = ErrorInfo(ErrorType.SERVER, f"{number}{'y' * 50_000}")
+    story = Story(Task(goal=f"note {number}", style=Style.REACT), spec("note"))
+    story.submit()
+    story.propose(call("note"))
+    refused = replace(failed(ErrorType.NOT_FOUND), error=ErrorInfo(ErrorType.NOT_FOUND, "Gone.", cause=cause))
+    story.result(msgspec.json.decode(msgspec.json.encode(refused), type=Outcome))
+    return story.chain
+
+
+def with_one_wide_letter(number: int) -> Chain:
+    return with_a_receipt(OK, f'{{"x":"{number}\U0001f600{"x" * 50_000}"}}')
+
+
+def with_a_context(value: Callable[[int], Any]) -> Callable[[int], Chain]:
+    def made(number: int) -> Chain:
+        given = literal_task(1, text=str(number))
+        story = Story(replace(given, context={"x": [value(number * 2000 + n) for n in range(2000)]}), spec("note"))
+        story.submit()
+        return story.chain
+
+    return made
+
+
+def with_a_proposal_of_empty_lists(number: int) -> Chain:
+    story = Story(Task(goal=f"note {number}", style=Style.REACT), spec("note"))
+    story.submit()
+    story.propose(call(x=[[] for _ in range(5000)]))
+    return story.chain
+
+
+def where_all_wait_for_all(number: int) -> Chain:
+    steps = [tool_step(f"s{n}", after=tuple(f"s{m}" for m in range(n))) for n in range(100)]
+    given = msgspec.json.encode(Task(goal=str(number), plan=plan(*steps)))
+    story = Story(msgspec.json.decode(given, type=Task), spec("note"))
+    story.submit()
+    return story.chain
+
+
 def held(value: Any, seen: set[int]) -> int:
     """The bytes of a value and of all that it holds; what is one object, and what all chains share, counts once."""
     if id(value) in seen or value is None or isinstance(value, bool | Enum | type):
@@ -186,6 +226,13 @@ CHAINS: tuple[Callable[[int], Chain], ...] = (
     with_long_words,
     with_sources,
     with_a_preview,
+    with_a_cause,
+    with_one_wide_letter,
+    with_a_context(lambda number: [number + 0.5]),
+    with_a_context(lambda number: {"a": number}),
+    with_a_context(lambda _: []),
+    with_a_proposal_of_empty_lists,
+    where_all_wait_for_all,
 )
 
 
@@ -198,7 +245,7 @@ def test_what_is_counted_is_what_a_chain_holds_by_a_factor_of_one_and_a_half(mad
     real = held(chains, shared)
     cache = ChainCache()
     for chain in chains:
-        cache.keep(Loaded(chain, "1-a", None, len(msgspec.json.encode(chain.task))))
+        cache.keep(Loaded(chain, "1-a"))
     assert len(cache) == 20
     counted = LIMIT - cache.room
     assert real / 1.5 < counted < real * 1.5, counted / real

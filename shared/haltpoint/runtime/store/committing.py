@@ -51,15 +51,11 @@ _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
 
 class Loaded(Struct, frozen=True, gc=False):
-    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with.
-
-    `task_bytes` is how long its task is as JSON.
-    """
+    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with."""
 
     chain: Chain
     version: str
     trace: str | None = None
-    task_bytes: int = 0
 
 
 class Decided(Struct, frozen=True, gc=False):

@@ -108,7 +108,7 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
             updated_at=created,
             deadline=int(fields[Head.DEADLINE.encode()]),
         )
-        return Loaded(chain, fields[FIRST.encode()].decode(), message.traceparent, len(text))
+        return Loaded(chain, fields[FIRST.encode()].decode(), message.traceparent)
     except (KeyError, ValueError):
         return None
 
@@ -148,7 +148,7 @@ async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, cha
     trace = head.get(Head.TRACE.encode(), b"").decode() or None
     numbers = open_numbers(head)
     if chain.plan is None and not numbers:
-        return Loaded(chain, version, trace, len(task))  # as every chain is at first: nothing was sent or asked yet
+        return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
     requests = [request_id(chain_id, number) for number in numbers]
     action_ids, thoughts = needed_actions(chain), needed_thoughts(chain)
     fields = [
@@ -173,7 +173,7 @@ async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, cha
             if (text := data.get(local(thought).encode())) is not None
         },
     )
-    return Loaded(with_places(chain), version, trace, len(task))
+    return Loaded(with_places(chain), version, trace)
 
 
 def _bare(chain_id: str, head: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:

@@ -202,7 +202,7 @@ class Store:
             [
                 Committed(
                     _COMMIT_STATUS[status],
-                    Loaded(chain.chain, version, chain.loaded.trace, chain.loaded.task_bytes) if status == 0 else None,
+                    Loaded(chain.chain, version, chain.loaded.trace) if status == 0 else None,
                 )
                 for chain, version, status in zip(chains, versions, reply[1:], strict=True)
             ],
