@@ -12,7 +12,8 @@ cancellation is sent once. Problems come as `GatewayError` with their code and h
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
 
@@ -72,11 +73,18 @@ def key_fault(key: str) -> str | None:
 class Client:
     """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for each request.
 
+    `at_once` are codes of problems that may pass and are raised all the same, such as `redis_refuses_writes`.
     Raises ValueError for what cannot be a key.
     """
 
     def __init__(
-        self, url: str, key: str, *, timeout: float = 30.0, transport: "httpx.AsyncBaseTransport | None" = None
+        self,
+        url: str,
+        key: str,
+        *,
+        timeout: float = 30.0,
+        at_once: Collection[str] = (),
+        transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
         # httpx takes a while to import, and tool workers that import haltpoint need none.
         import httpx
@@ -87,6 +95,7 @@ class Client:
             base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=timeout, transport=transport
         )
         self._unreachable = httpx.TransportError
+        self._at_once = at_once
 
     async def __aenter__(self) -> Self:
         return self
@@ -241,7 +250,7 @@ class Client:
 
     async def _send(self, method: str, path: str, *, repeatable: bool = False, **request: Any) -> "httpx.Response":
         """One request, repeated while there is no answer, or one that says "not now", when it may be."""
-        waited = 0.0
+        until, pause = monotonic() + _PATIENCE, 0.05
         while True:
             problem: GatewayError
             try:
@@ -252,11 +261,11 @@ class Client:
                 if reply.is_success:
                     return reply
                 problem = _problem(reply.status_code, reply.content)
-            if not repeatable or waited >= _PATIENCE or problem.status not in (0, 429, 503):
+            passes = problem.status in (0, 429, 503) and problem.code not in self._at_once
+            if not repeatable or not passes or monotonic() >= until:
                 raise problem
-            pause = min(0.05 + waited, 2.0)
             await asyncio.sleep(pause)
-            waited += pause
+            pause = min(2 * pause, 2.0)
 
     async def _stream(self, chain_id: str, after: str | None) -> AsyncIterator[EventView]:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}

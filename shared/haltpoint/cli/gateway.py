@@ -72,7 +72,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     secret = shell.key or _own_key(shell, where)
 
     async def whole() -> T:
-        async with Client(where, secret) as client:
+        async with Client(where, secret, at_once=("redis_refuses_writes",)) as client:
             return await conversation(client)
 
     try:
