@@ -14,6 +14,7 @@ from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
+from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
@@ -87,7 +88,8 @@ class Heartbeat:
                         present = time.monotonic() + HEARTBEAT
                         await here.announce(redis)
                 except UNREACHABLE as error:
-                    _log.warning("Redis is unreachable; leases cannot be renewed", reason=str(error))
+                    fault = "Redis refuses writes" if isinstance(error, RefusedForNow) else "Redis is unreachable"
+                    _log.warning(f"{fault}; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
 

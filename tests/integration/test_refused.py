@@ -125,6 +125,7 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
         await system.submit(task("look"), "refused-before", over_http=True)
         await system.settle()
         assert have_said("the server refuses writes for now; waiting"), "once"
+        assert not any("Redis is unreachable" in child.log.read_text() for child in children)
         assert [child.code for child in children] == [None] * len(children)
         assert system.errors() == []
         assert system.violations() == [], pretty(system.violations())
