@@ -43,7 +43,7 @@ _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct HALTPOINT_MODEL__BASE_URL"),
     "HP-303": ("rejects the key", "Check HALTPOINT_MODEL__API_KEY"),
     "HP-304": ("rejects the request", "Check the address and the model's name"),
-    "HP-305": ("does not answer", "Try again later, or use another model"),
+    "HP-305": ("answered with an error", "Try again later, or use another model"),
     "HP-306": (
         "did not reply with a chat completion",
         "Check that HALTPOINT_MODEL__BASE_URL is an OpenAI-compatible address ending in /v1",
@@ -175,11 +175,13 @@ class ChatCompletions:
             if (reply := read_reply(text)) is None:
                 raise self._error("HP-306", f"it begins with {text[:60]!r}")
             return reply
-        words = f"HTTP {status} {_message_in(text)}".strip()
+        message = _message_in(text)
+        words = f"HTTP {status} {message}".strip()
         if status in (401, 403):
             raise self._error("HP-303", words)
         if status in (408, 409, 425, 429) or status >= 500:
-            raise _PassingError(self._error("HP-305", words), _retry_after(headers))
+            error = self._error("HP-305", message or "it gave no reason", f"answered HTTP {status}")
+            raise _PassingError(error, _retry_after(headers))
         raise self._error("HP-304", f"{words} (the model is {name})")
 
     def _put_together(self, events: str) -> str:
@@ -206,14 +208,14 @@ class ChatCompletions:
                 headers["X-Haltpoint-Step"] = request.step_id
         return headers
 
-    def _error(self, code: str, why: str) -> HaltpointError:
-        """An error of the model's server, whose words may repeat the key."""
-        what, fix = _ERRORS[code]
+    def _error(self, code: str, why: str, what: str = "") -> HaltpointError:
+        """An error of the model's server, whose words may repeat the key. `what` it does, if that is known better."""
+        does, fix = _ERRORS[code]
         host = urlsplit(self._settings.base_url or "").netloc.rpartition("@")[2]
         key = self._settings.api_key
         if key is not None and key.get_secret_value():
             why = why.replace(key.get_secret_value(), "***")
-        return HaltpointError(code, f"the model's server {host} {what}", why, fix)
+        return HaltpointError(code, f"the model's server {host} {what or does}", why, fix)
 
 
 def _is_private(host: str) -> bool:

@@ -53,7 +53,7 @@ def _gather(
             raise DeclarationError(f"its fallback {one.tool!r} is no tool of this worker's modules")
         if other in path:
             way = " -> ".join(each.name for each in (*path, other))
-            raise DeclarationError(f"its fallbacks lead in a circle: {way}; leave one of them out")
+            raise DeclarationError(f"its fallbacks form a cycle: {way}; remove one of them")
         if (words := beyond(spec, other) or _more(spec, other)) is not None:
             raise DeclarationError(f"its fallback {one.tool!r} would do more: {words}")
         if faults := _parameter_faults(spec, other, one.arguments):

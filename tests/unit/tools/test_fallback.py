@@ -68,8 +68,8 @@ def test_e3_the_fallbacks_of_a_fallback_are_behind_it_with_the_parameters_of_the
     ("tools", "words"),
     [
         ((send("a", fallback=(to("gone"),)),), "'gone' is no tool of this worker's modules"),
-        ((send("a", fallback=(to("a"),)),), "circle: a -> a"),
-        ((send("a", fallback=(to("b"),)), send("b", fallback=(to("a"),))), "circle: a -> b -> a"),
+        ((send("a", fallback=(to("a"),)),), "cycle: a -> a"),
+        ((send("a", fallback=(to("b"),)), send("b", fallback=(to("a"),))), "cycle: a -> b -> a"),
         ((send("a", read_only=True, fallback=(to("b"),)), send("b")), "a is declared read-only, and b is not"),
         ((send("a", idempotent=True, fallback=(to("b"),)), send("b")), "b is neither that nor read-only"),
         ((send("a", fallback=(to("b"),)), send("b", destructive=True)), "b is declared destructive, and a is not"),

@@ -33,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "doctor")
     def doctor(shell: Shell) -> int:
-        """Check your Redis server and say how to fix what is wrong. Exit code 1: something is."""
+        """Check your Redis server and say how to fix each problem. Exit code 1: it found one."""
         import asyncio
         from dataclasses import asdict
 
