@@ -264,6 +264,13 @@ async def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
     assert len(asked.bodies) == 2
 
 
+@pytest.mark.parametrize(("body", "why"), [('{"error":{"message":"broken"}}', "broken"), ("", "it gave no reason")])
+async def test_a_server_that_fails_is_told_with_its_status(body: str, why: str) -> None:
+    async with served(lambda _: (500, body)) as (model, _):
+        with pytest.raises(HaltpointError, match=rf"HP-305 the model's server \S+ answered HTTP 500: {why}\. Try"):
+            await model.ask("m", PROMPT, thought())
+
+
 async def test_an_error_in_a_stream_is_told() -> None:
     with pytest.raises(HaltpointError, match=r"HP-305 the model's server \S+ answered with an error: overloaded\. Try"):
         await reply_to(*events(delta(content="hel"), {"error": {"message": "overloaded"}}))
