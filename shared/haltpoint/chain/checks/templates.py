@@ -21,6 +21,7 @@ from haltpoint.chain.checks.sources import SAID, told
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import (
     ANY,
+    KEYS,
     LEFT_OUT,
     Graph,
     Path,
@@ -156,7 +157,8 @@ def judged(
         taken = [(place, one.path) for place, one in references(template) if one is not None and one.step == INPUT]
         for leaf, (place, path) in product(values, taken):
             if leaf.path[: len(place)] == place and is_target(leaf, tool):
-                at, folder = path_text((*path, *leaf.path[len(place) :])), within(leaf, tool)
+                inside = [part for part in leaf.path[len(place) :] if part is not KEYS]  # a key's object has its name
+                at, folder = path_text((*path, *inside)), within(leaf, tool)
                 targets[at] = folder if targets.get(at, folder) == folder else ""
     found = msgspec.structs.replace(spec, targets=targets)
     return found, leaves(arguments, found, _NO_NAMES)
