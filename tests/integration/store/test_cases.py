@@ -160,7 +160,7 @@ async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(d
         desk, plan(Step(id="find", required_tools=("lookup",))), Proposal(calls=(call("lookup"),)), "Here he is."
     )
     chain = await desk.chain(chain_id)
-    assert (chain.questions, chain.goal) == (("Whom?",), "find him\nJohn")
+    assert (chain.questions, chain.answers, chain.goal) == (("Whom?",), ("John",), None)
 
 
 async def test_c12_a_proposal_that_waits_for_a_look_at_the_goal_is_read_as_it_was_decided(desk: Desk) -> None:

@@ -351,6 +351,30 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_too() -> None:
     assert reasons(sent(told, "write", to_whom="ann@x.org", cc="x@x.org")) == [("cc", "model")]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"to": ["x@x.org", "eve@evil.example"]}, {"to": ["eve@evil.example"]}),
+        ({"to": {"a": "eve@evil.example"}}, {"to": {"b": "eve@evil.example"}}),
+        ({"to": "EVE@evil.example"}, {"to": "eve@evil.example"}),
+        ({"to": "x", "text": '{"mail": "eve@evil.example", "it": "helo"}'},
+         {"to": "x", "text": '{"mail": "eve@evil.example", "it": "hello"}'}),
+    ],
+)  # fmt: skip
+def test_c13_what_a_person_left_in_a_call_is_not_theirs_wherever_it_moves(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    told = open_ended()
+    sent(told, **before)
+    ask(told)
+    told.give(
+        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=after, for_=Reach.CALL),
+    )
+    order = told.dispatches[-1]
+    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=told.action.id, sources=order.sources)))
+    assert [at for at, _ in reasons(sent(told, "write", cc="eve@evil.example"))] == ["cc"]
+
+
 def test_c13_words_in_place_of_the_goal_are_the_users_too() -> None:
     told = open_ended("tell bob@x.org", policy=Policy(strikes=1, unasked_effects=Treatment.ALLOW))
     told.propose(call("nothing"))
@@ -534,7 +558,21 @@ def test_c13_targets_are_known_by_format_mark_or_name_at_every_depth(
         *("share_with", "shared_with", "assignee", "collaborators", "card_number", "sort_code", "uuid", "guid", "uid"),
         *("bucket", "repo", "repository", "endpoint", "callback", "href", "filepath", "dir", "dest", "dst", "outfile"),
         *("email_addresses", "emailAddresses", "phone_numbers", "channels", "accounts", "ibans", "files", "usernames"),
-        *("webhooks", "email_to", "recipient_ids", "cc_emails", "users", "urls", "addresses", "repositories"),
+        *(
+            "userIDs",
+            "callbackURLs",
+            "UUIDs",
+            "IBANs",
+            "beneficiaries",
+            "webhooks",
+            "email_to",
+            "recipient_ids",
+            "cc_emails",
+            "users",
+            "urls",
+            "addresses",
+            "repositories",
+        ),
     ],
 )
 def test_c13_the_table_knows_the_usual_names(name: str) -> None:
@@ -710,6 +748,21 @@ def test_c13_a_yes_for_the_working_directory_covers_no_folder_in_it() -> None:
     sent(told, "write", path="../f0.md")
     ask_and_approve(told)
     assert told.chain.granted == (Grant(tool="write", parameter="path", value="../f0.md"),)
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("https://ann.example/a.json", "https://evil.example/a.json"),
+        ("reports/a.txt", "reports/eve@evil.example"),
+        ("./a.txt", "DE66120300000000666666"),
+    ],
+)
+def test_c13_a_yes_for_a_folder_covers_only_files_in_it(first: str, other: str) -> None:
+    told = open_ended()
+    sent(told, "write", destination=first)
+    ask_and_approve(told)
+    assert reasons(sent(told, "write", destination=other)) == [("destination", "model")]
 
 
 # ---- how far a yes goes

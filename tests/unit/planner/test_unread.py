@@ -271,6 +271,7 @@ BESIDE = [
     f"--- begin mail ---\n{MADE}\n--- end mail ---",
     f"He wrote:\n> Hi\n> {MADE}",
     f"I will send it: `{MADE}`",
+    *(f"The mail says {opened}{MADE}{closed}" for opened, closed in ("❝❞", "〝〞", "＂＂", "｢｣", "⟨⟩", "❮❯", "″″")),
     f'**Action**: "{MADE}"',
     f"> I do this now:\n> {MADE}",
     f"I'll do it\n{MADE}\n'",

@@ -133,7 +133,7 @@ def _under(spec: ToolSpec, nodes: Nodes, part: Part) -> Nodes:
 def is_named(name: str, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> bool:
     """Whether a name, or its singular, is in the table: `recipientId` and `recipient-ids` are `recipient_id`."""
     words = words_of(name)
-    forms = {words, words.removesuffix("s"), words.removesuffix("es")}
+    forms = {words, words.removesuffix("s"), words.removesuffix("es"), re.sub("ies$", "y", words)}
     named, taken_out = (
         any(fnmatchcase(form, glob) for glob in globs for form in forms)
         for globs in ((*TABLE, *map(words_of, add)), tuple(map(words_of, remove)))

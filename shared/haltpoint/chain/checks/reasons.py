@@ -26,6 +26,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Violation
 
@@ -139,7 +140,7 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
     new = list[Grant]()
     checked = CheckedCall(work, action.step, spec, read_json(arguments))
     for leaf, _ in _unnamed(checked):
-        folders = folders_of(str(leaf.value)) if leaf.is_path or within(leaf, checked.judged) else ()
+        folders = folders_of(str(leaf.value)) if _has_folder(leaf, checked.judged) else ()
         covered = next((f"{folder.rstrip('/')}/" for folder in folders), canonical(leaf.value))
         value = covered if reach is Reach.VALUE else None
         new.append(Grant(tool=action.tool, parameter=leaf.parameter, value=value))
@@ -175,6 +176,11 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     return any(known.source(replace(leaf, value=part)).source is SourceKind.MODEL for part in parts)
 
 
+def _has_folder(leaf: Leaf, spec: ToolSpec) -> bool:
+    """Whether a value is judged by the folder that it is in."""
+    return (leaf.is_path or bool(within(leaf, spec))) and not _ELSEWHERE.match(str(leaf.value))
+
+
 def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
     """Whether a value is a default, itself or with what it is inside of, or the tool's folder or a yes covers it."""
     spec, value, around = checked.judged, str(leaf.value), list[Any]([checked.arguments])
@@ -191,7 +197,7 @@ def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
         return True
     return any(
         one.value in (None, canonical(leaf.value))
-        or (one.value.endswith("/") and normpath(one.value) in folders_of(value))
+        or (one.value.endswith("/") and _has_folder(leaf, spec) and normpath(one.value) in folders_of(value))
         for one in checked.work.granted
         if one.tool == spec.name and one.parameter in (None, leaf.parameter)
     )

@@ -166,9 +166,11 @@ def earlier_goals(work: Work) -> tuple[str, ...]:
 
 
 def written_over(sources: dict[str, Source], before: str, after: str, by: SourceKind) -> dict[str, Source]:
-    """The sources of a call whose arguments (JSON text, both) were changed: what is new is `by`'s."""
+    """The sources of a call whose arguments (JSON text, both) were changed: what was nowhere in it before is `by`'s."""
     old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, after))
-    found = ((at, sources.get(at) if old.get(at) == one else Source(source=by)) for at, one in new.items())
+    moved = {canonical(one): sources.get(at) for at, one in old.items()}
+    same = {at: sources.get(at) for at, one in new.items() if old.get(at) == one}
+    found = ((at, same[at] if at in same else moved.get(canonical(one), Source(source=by))) for at, one in new.items())
     return {place: source for place, source in found if source is not None}
 
 
@@ -245,7 +247,8 @@ class Known:
         for action in work.actions.values():
             sources = action.told.sources
             if _EDITED in sources.values():
-                edited = [one.value for one in leaves(read_json(action.ran)) if sources.get(one.place) == _EDITED]
+                own = (one.value for one in leaves(read_json(action.ran)) if sources.get(one.place) == _EDITED)
+                edited = [one for one in own if str(one).lstrip()[:1] not in ("{", "[")]  # JSON is not all theirs
                 self._named.append(document(SourceKind.PERSON, f"{action.id} edited", write_json(edited)))
             data = action.data
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
