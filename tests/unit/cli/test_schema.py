@@ -2,7 +2,9 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -17,6 +19,8 @@ from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.runtime.service.asyncapi import document
+
+PAGE = Path(__file__).parents[3] / "docs" / "supervisor.md"
 
 
 def references(value: Any) -> Iterator[str]:
@@ -106,3 +110,12 @@ def test_events_are_one_union_of_all_messages() -> None:
     made = printed("events")
     assert set(made["discriminator"]["mapping"]) == {row.type for row in CATALOGUE}
     assert printed("asyncapi") == document()
+
+
+def test_the_agents_file_as_json_schema_takes_the_file_of_the_page() -> None:
+    schema = json.loads(CliRunner().invoke(app, ["schema", "agents"]).stdout)
+    (example,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    file = tomllib.loads(example) | {"models": {}}  # times in words are for people: "90s"
+    jsonschema.validate(file, schema)
+    with pytest.raises(jsonschema.ValidationError, match="promt"):
+        jsonschema.validate({"agents": [{"name": "a", "description": "b", "promt": "c"}]}, schema)

@@ -15,6 +15,7 @@ class Document(StrEnum):
     OPENAPI = "openapi"
     ASYNCAPI = "asyncapi"
     EVENTS = "events"
+    AGENTS = "agents"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,7 +23,7 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "schema")
     def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-        """Print a contract as JSON: the HTTP API, the streams, or the messages (JSON Schema)."""
+        """Print a contract as JSON: the HTTP API, the streams, the messages, or the agents file (JSON Schema)."""
         made = _MAKERS[document]()
         if shell.json:
             shell.emit(made)
@@ -61,4 +62,16 @@ def _events() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(union).json_schema()}
 
 
-_MAKERS = {Document.OPENAPI: _openapi, Document.ASYNCAPI: _asyncapi, Document.EVENTS: _events}
+def _agents() -> dict[str, Any]:
+    from haltpoint.contracts.doors import door
+    from haltpoint.contracts.work.agents import Agents
+
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **door(Agents).json_schema()}
+
+
+_MAKERS = {
+    Document.OPENAPI: _openapi,
+    Document.ASYNCAPI: _asyncapi,
+    Document.EVENTS: _events,
+    Document.AGENTS: _agents,
+}

@@ -1,4 +1,4 @@
-"""`up --reload`: tool workers that start again when the files of their tools change."""
+"""`up --reload`: tool workers that start again, and agents that are applied again, when their files change."""
 
 import asyncio
 import sys
@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from haltpoint.cli.local.supervisor import Say
-from haltpoint.cli.local.system import System
+from haltpoint.cli.local.system import System, apply_agents
+from haltpoint.runtime.config import agents_file
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 
 _LOOK: Final = 0.5
@@ -17,9 +19,9 @@ _LOOK: Final = 0.5
 
 
 async def reload_tools(system: System, say: Say) -> None:
-    """Replace the tool workers, one after the other, whenever a file of their tools, hooks or skills has changed.
-
-    Each finishes the calls that it runs before its successor starts. Runs until it is cancelled.
+    """Replace the tool workers, one after the other, whenever a file of their tools, hooks or skills has changed. Each
+    finishes the calls that it runs before its successor starts. When the agents file has changed, apply it; one with
+    faults changes nothing. Runs until it is cancelled.
     """
     before = state_of(system.settings)
     while True:
@@ -27,11 +29,26 @@ async def reload_tools(system: System, say: Say) -> None:
         if (now := state_of(system.settings)) == before:
             continue
         changed = sorted({path for path, _ in now ^ before})
-        say(f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} changed: reloading the tools")
         before = now
+        if (file := system.settings.agents_file) in changed:
+            await _reload_agents(system.settings, file, say)
+            changed.remove(file)
+        if not changed:
+            continue
+        say(f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} changed: reloading the tools")
         for child in system.supervisor.children:
             if child.service == "tool-worker":
                 await system.supervisor.replace(child, child.words)
+
+
+async def _reload_agents(settings: Settings, file: Path, say: Say) -> None:
+    try:
+        agents = agents_file.read(file)
+    except HaltpointError as error:
+        say(str(error))
+        return
+    await apply_agents(settings, agents)
+    say(f"{file.name} changed: version {agents.digest} counts for chains that begin from now on")
 
 
 def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:
@@ -44,6 +61,8 @@ def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:
 
 
 def _files(settings: Settings) -> Iterator[Path]:
+    if settings.agents_file is not None:
+        yield settings.agents_file
     for skills in settings.skills:
         yield from (path for path in Path(skills).rglob("*") if path.is_file())
     for name in (*settings.tools, *settings.hooks):

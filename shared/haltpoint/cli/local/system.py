@@ -14,12 +14,15 @@ from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.cli.local.supervisor import Child, Say, Supervisor
 from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.work.agents import Agents
+from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen, redis_url
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.streams.connection import connect
+from haltpoint.runtime.streams.agent_versions import AgentVersions
+from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
 
@@ -73,6 +76,8 @@ class System:
     async def __aenter__(self) -> Self:
         """Start everything; return when all of it is ready. Raises EmbeddedServerError, HaltpointError, CliError."""
         self._look_at_ports()
+        file = self.settings.agents_file
+        agents = None if file is None else agents_file.read(file)
         try:
             if self._embedded:
                 await self._stack.enter_async_context(kept(self._embedded, self._say))
@@ -80,6 +85,8 @@ class System:
             self._stack.push_async_callback(self.supervisor.stop)
             self.supervisor.start([*self._children, *self._beside])
             await self._until_ready()
+            if agents is not None:
+                await apply_agents(self.settings, agents)
             if self._has_gateway:
                 told = self.settings.state_dir / ADDRESS_FILE
                 (new := told.with_suffix(".new")).write_text(f"{self.url}\n")
@@ -146,6 +153,15 @@ async def initialise(settings: Settings) -> None:
     async with connect(redis_url(settings)) as redis:
         await library.load(redis)
         await Topology(settings.partitions).ensure(redis)
+
+
+async def apply_agents(settings: Settings, agents: Agents) -> bool:
+    """Make this version of the agents file count for chains that begin; False: it did already. The one before is kept
+    until the last chain that began with it can be read no more.
+    """
+    keep = settings.limits.chain_deadline + settings.limits.retention
+    async with connect(redis_url(settings)) as redis, AutoPipeline(redis) as calls:
+        return await AgentVersions(calls, Topology(settings.partitions)).apply(agents, keep)
 
 
 def as_environment(settings: Settings) -> dict[str, str]:

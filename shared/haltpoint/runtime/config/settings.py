@@ -151,6 +151,9 @@ class Settings(BaseSettings):
     policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="TOML: patterns, blocked tools, messages and limits"
     )
+    agents_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
+        default=None, description="TOML: agents and their models; `haltpoint up` applies it"
+    )
 
     @model_validator(mode="after")
     def _heartbeat_fits(self) -> Self:

@@ -27,6 +27,7 @@ _PARTS: Final = (
     "timers",
     "dead_letters",
     "leases",
+    "agents",
     "feedback",
     "limits",
     "effects",

@@ -1,0 +1,91 @@
+"""Agents and models, as the agents file names them (HALTPOINT_AGENTS_FILE). Every service reads the same version.
+
+[models.small]
+base_url = "http://127.0.0.1:8080/v1"
+name = "qwen2.5-1.5b"
+
+[[agents]]
+name = "billing"
+description = "Invoices, payments and refunds."
+prompt = "You work for the billing team."
+model = "small"
+tools = ["find_invoice", "refund"]
+"""
+
+import hashlib
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, field, json
+
+from haltpoint.contracts.base import Count, Seconds, Strict
+from haltpoint.contracts.work.plans import MOST_PARALLEL
+from haltpoint.contracts.work.tasks import Budget, Mode, Style
+from haltpoint.contracts.written import in_seconds
+
+NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
+"""What agents and models may be called: an agent's name is that of a tool."""
+
+_Name = Annotated[str, Meta(pattern=NAME)]
+_Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
+
+
+class ModelEndpoint(Strict):
+    """A model that agents name: an address that speaks OpenAI's chat completions, and what the model is called there.
+
+    The key is in the environment variable `api_key_env` of the planner, and nowhere else.
+    """
+
+    base_url: Annotated[str, Meta(min_length=1, max_length=2000)]
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    timeout: Annotated[Seconds, Meta(description="seconds that one reply may take")] = 60.0
+    max_tokens: Annotated[Count, Meta(description="tokens of one reply")] = 2048
+
+    @classmethod
+    def arriving(cls, raw: Any) -> Any:
+        """With the time-out in seconds: "30s" is read, too."""
+        return {**raw, "timeout": in_seconds(raw["timeout"])} if isinstance(raw, dict) and "timeout" in raw else raw
+
+
+class Agent(Strict):
+    """How a task is worked on, and within which limits: what it says only narrows what the task may do (CONTRACT I).
+
+    `description` is what another agent reads before it hands a task on, `prompt` goes before the runtime's own. `model`
+    is a section of the file; None: the configured one. `tools` are globs; None: every tool that is not internal.
+    `agents` are those that it may hand a task on to. `mode`: the stricter of the task's and this one holds; of all
+    numbers the smaller one.
+    """
+
+    name: _Name
+    description: Annotated[str, Meta(min_length=1, max_length=1000)]
+    prompt: Annotated[str, Meta(max_length=32_768)] = ""
+    model: _Name | None = None
+    tools: _Globs | None = None
+    agents: Annotated[tuple[_Name, ...], Meta(max_length=100)] = ()
+    mode: Mode | None = None
+    style: Style | None = None
+    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    budget: Budget = Budget()
+
+
+class Agents(Strict):
+    """The whole file."""
+
+    agents: tuple[Agent, ...] = ()
+    models: dict[str, ModelEndpoint] = field(default_factory=dict)
+
+    def named(self, name: str | None) -> Agent | None:
+        """The agent of this name, if there is one."""
+        return next((one for one in self.agents if one.name == name), None)
+
+    @property
+    def names(self) -> str:
+        """The names that there are, for a sentence."""
+        return ", ".join(one.name for one in self.agents) or "none"
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits over all that the file says: the version that a chain keeps."""
+        return hashlib.sha256(json.encode(self, order="sorted")).hexdigest()[:12]

@@ -1,0 +1,119 @@
+"""The agents file: the page's example loads, and all faults are told at once, each with its place."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.tasks import Budget, Mode, Style
+from haltpoint.runtime.config import agents_file
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.streams.wire import encode
+
+PAGE = Path(__file__).parents[2] / "docs" / "supervisor.md"
+
+
+def written(tmp_path: Path, said: str | bytes) -> Path:
+    path = tmp_path / "agents.toml"
+    path.write_bytes(said if isinstance(said, bytes) else said.encode())
+    return path
+
+
+def faults(tmp_path: Path, said: str | bytes) -> list[str]:
+    with pytest.raises(HaltpointError) as caught:
+        agents_file.read(written(tmp_path, said))
+    assert caught.value.code == "HP-037"
+    return caught.value.why.strip().removeprefix("- ").split("\n  - ")
+
+
+def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
+    (said,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    file = agents_file.read(written(tmp_path, said))
+    assert file.names == "support, billing"
+    support, billing = file.agents
+    assert (support.agents, support.style, support.mode, support.budget) == (("billing",), Style.REACT, None, Budget())
+    assert (billing.mode, billing.max_turns, billing.budget) == (Mode.STRICT, 6, Budget(actions=10, seconds=600))
+    large = file.models["large"]
+    assert (large.api_key_env, large.timeout, large.max_tokens) == ("LARGE_KEY", 90.0, 4096)
+    assert file.models["small"].timeout == 60.0
+    assert b"KEY" in encode(file)
+    assert file.named("billing") is billing
+    assert file.named("nobody") is None
+    assert file.named(None) is None
+
+
+def test_the_same_words_have_the_same_digest_in_any_order(tmp_path: Path) -> None:
+    one = agents_file.read(written(tmp_path, '[[agents]]\nname = "a"\ndescription = "b"'))
+    two = agents_file.read(written(tmp_path, '[[agents]]\ndescription = "b"\nname = "a"'))
+    other = agents_file.read(written(tmp_path, '[[agents]]\ndescription = "c"\nname = "a"'))
+    assert one.digest == two.digest != other.digest
+    assert re.fullmatch(r"[0-9a-f]{12}", one.digest)
+    assert Agents().names == "none"
+
+
+def test_an_empty_file_has_no_agents(tmp_path: Path) -> None:
+    assert agents_file.read(written(tmp_path, "")) == Agents()
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    said = """
+colour = 1
+[models.small]
+base_url = "http://127.0.0.1:1/v1"
+tiemout = "3s"
+timeout = "3 parsecs"
+[[agents]]
+name = "bill"
+model = "big"
+agents = ["billing", "zeta"]
+budget = {turns = 0, tunrs = 3}
+[[agents]]
+name = "bill"
+description = "d"
+promt = "x"
+[[agents]]
+description = "d"
+mode = "lax"
+[[agents]]
+name = "askHuman"
+description = "d"
+"""
+    assert sorted(faults(tmp_path, said)) == sorted(
+        [
+            "agent 'bill': description: Field required",
+            "agent 'bill': budget.turns: Input should be greater than or equal to 1",
+            "agent 'bill': budget.tunrs is not a key; did you mean turns?",
+            "agent 'bill': promt is not a key; did you mean prompt?",
+            "agent number 3: name: Field required",
+            "agent number 3: mode: Input should be 'strict', 'advisory' or 'off'",
+            "model 'small': name: Field required",
+            "model 'small': timeout: Input should be a valid number, unable to parse string as a number",
+            "model 'small': tiemout is not a key; did you mean timeout?",
+            "colour is not a key; there are agents, models",
+            "2 agents are called 'bill'",
+            "agent 'askHuman': the name is that of a built-in tool",
+            "agent 'bill': model: there is no section [models.big]",
+            "agent 'bill': agents: there is no agent 'billing'; did you mean bill?",
+            "agent 'bill': agents: there is no agent 'zeta'; there are askHuman, bill",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("agents = 1", "agents: Input should be a valid tuple"),
+        ("agents = [1]", "agent number 1: Input should be a valid dictionary"),
+        ('models = "x"', "models: Input should be a valid dictionary"),
+        ("[[agents", "it is not TOML: "),
+        (b"\xff", "it is not TOML: "),
+    ],
+)
+def test_what_is_no_such_file_is_refused_in_words(tmp_path: Path, said: str | bytes, fault: str) -> None:
+    assert faults(tmp_path, said)[0].startswith(fault)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(HaltpointError, match=r"none\.toml cannot be used: No such file"):
+        agents_file.read(tmp_path / "none.toml")
