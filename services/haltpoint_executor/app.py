@@ -52,7 +52,8 @@ class Partitions:
         self._owned: dict[int, _Owned] = {}
         file = policy_file.read(here.settings.policy_file)
         catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
-        self.world = CurrentWorld(catalogue, policy_of(policy, file, here.settings.language, here.settings.lease))
+        decided_by = policy_of(policy, file, here.settings.language, here.settings.lease)
+        self.world = CurrentWorld(catalogue, self._store.agents, decided_by)
         dead_letters = DeadLetters(here.calls, here.topology)
         self._parts = Parts(self._store, ChainCache(), self.world, dead_letters, self.tracing)
         self.leases = Leases(

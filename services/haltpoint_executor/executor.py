@@ -15,12 +15,13 @@ waited for it.
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from opentelemetry.trace import Span
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
 from haltpoint.runtime.observability import logs, telemetry
@@ -37,6 +38,7 @@ from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign
 from haltpoint_executor.spans import EventSpans
+from haltpoint_executor.tree import trees
 from haltpoint_executor.world import CurrentWorld
 
 _ATTEMPTS: Final = 20
@@ -146,9 +148,13 @@ class Executor:
             await self._world.know(
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
+            around = await trees(self._store, self._cache, self._partition, known.values())
             spans: list[Span] = []
             now = self._clock.now()
-            decided = [self._decide(each, known[each.chain_id], now, spans) for each in heard.values()]
+            decided = [
+                self._decide(each, known[each.chain_id], around.get(each.chain_id, ()), now, spans)
+                for each in heard.values()
+            ]
             conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
             if not conflicts:
                 return
@@ -158,15 +164,20 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
-    def _decide(self, events: ChainEvents, loaded: Loaded, now: int, spans: list[Span]) -> ChainCommit | None:
+    def _decide(
+        self, events: ChainEvents, loaded: Loaded, around: tuple[Chain, ...], now: int, spans: list[Span]
+    ) -> ChainCommit | None:
         """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of
         it when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
 
-        It is `now` or later. A span for each goes to `spans`, to be finished when it is written.
+        It is `now` or later; `around` are chains of its tree. A span for each goes to `spans`, to be finished when it
+        is written.
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
-        chain = loaded.chain
+        chain, world = loaded.chain, self._world.of(loaded.chain.task)
+        if around:
+            world = replace(world, tree=around)
         for received in events.received:
             message, span = received.message, None
             now = max(now, chain.updated_at)
@@ -175,7 +186,7 @@ class Executor:
             if loaded.trace is not None and (span := self._spans.start(message, loaded.chain.id, loaded.trace)):
                 spans.append(span)
             try:
-                decision = decide(chain, received, self._world.value, now)
+                decision = decide(chain, received, world, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 with logs.about(chain=events.chain_id, trace=loaded.trace):
                     _log.error(

@@ -1,8 +1,10 @@
-"""The world that decisions are made in: the tools that workers serve, and the policy. Values, read ahead of need."""
+"""The world that decisions are made in: what workers serve, agents, and the policy. Values, read ahead of need."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from dataclasses import replace
+from typing import Final, Protocol
 
+from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import (
@@ -15,11 +17,15 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.tasks import Style
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.policy_file import patterns_of
 from haltpoint.runtime.config.settings import LimitSettings
+
+_REMEMBERED: Final = 200
+"""Worlds of agents that are kept until the tools change."""
 
 
 class ReadsTools(Protocol):
@@ -30,6 +36,14 @@ class ReadsTools(Protocol):
         ...
 
 
+class ReadsAgents(Protocol):
+    """The versions of the agents file."""
+
+    async def version(self, digest: str) -> Agents:
+        """What a version says; one that is forgotten says nothing."""
+        ...
+
+
 class CurrentWorld:
     """The `World` as of the last reading of the catalogue. Read each second, and when an event names an unknown tool.
 
@@ -37,25 +51,45 @@ class CurrentWorld:
     waits for its tools before the first task (the gateway's /readyz does).
     """
 
-    def __init__(self, catalogue: ReadsTools, policy: Policy) -> None:
+    def __init__(self, catalogue: ReadsTools, versions: ReadsAgents, policy: Policy) -> None:
         self._catalogue = catalogue
+        self._versions = versions
+        self._agents: dict[str, Agents] = {}
+        self._seen: dict[tuple[object, ...], World] = {}
         self.value = World(policy=policy)
+
+    def of(self, task: Task) -> World:
+        """The world as the agent of a task sees it: with the agents of its version that it may hand this on to."""
+        if (assigned := task.assigned) is None:
+            return self.value
+        key = (assigned.version, task.agent, task.tools)
+        if key not in self._seen:
+            if len(self._seen) >= _REMEMBERED:
+                self._seen = {}
+            agents = self._agents.get(assigned.version, Agents())
+            tools = with_agents(self.value.tools, agents, task)
+            self._seen[key] = replace(self.value, tools=tools, agents=agents)
+        return self._seen[key]
 
     async def refresh(self) -> None:
         """Read the catalogue. Raises redis-py's errors."""
         tools = await self._catalogue.read()
         if tools != self.value.tools:
-            self.value = World(tools=tools, policy=self.value.policy)
+            self.value, self._seen = World(tools=tools, policy=self.value.policy), {}
 
     async def know(self, batch: Iterable[tuple[ToExecutor, Chain]]) -> None:
-        """Look again when a message of the batch names an unknown tool, or when all tools that there are count."""
-        tools = self.value.tools
+        """Look again when a message of the batch names an unknown tool, or when all tools that there are count.
+        Read the versions of the agents file that its chains keep.
+        """
+        tools, stale = self.value.tools, False
         for message, chain in batch:
-            if isinstance(message, ToolCompleted):
+            if (assigned := chain.task.assigned) is not None and assigned.version not in self._agents:
+                self._agents[assigned.version] = await self._versions.version(assigned.version)
+            if stale or isinstance(message, ToolCompleted):
                 continue  # as most are; it names none
             if takes_all_tools(message, chain) or not tools.keys() >= tools_named(message, chain):
                 await self.refresh()
-                return
+                stale = True
 
 
 def tools_named(message: ToExecutor, chain: Chain) -> set[str]:

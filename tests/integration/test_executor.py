@@ -376,7 +376,9 @@ async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
 
 async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Bed) -> None:
     """Both caches are stale after each event of the other: every commit conflicts, is decided again and fits."""
-    world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(bed.settings.limits, PolicyFile()))
+    world = CurrentWorld(
+        ToolCatalogue(bed.calls, bed.topology), bed.store.agents, policy_of(bed.settings.limits, PolicyFile())
+    )
     dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing(None)
 
     async def decide_alternately(partition: int) -> None:

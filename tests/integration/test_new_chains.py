@@ -72,7 +72,9 @@ async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
         await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
-        world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), policy_of(LimitSettings(), PolicyFile()))
+        world = CurrentWorld(
+            ToolCatalogue(bed.calls, bed.topology), bed.store.agents, policy_of(LimitSettings(), PolicyFile())
+        )
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)
         parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.contract import callable_tools, open_to_models
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.state import ChainStatus, StepStatus
@@ -17,6 +18,7 @@ from haltpoint.contracts.base import action_id, chain_of, thought_id, undo_id
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -34,6 +36,7 @@ from haltpoint.runtime.store.rows import (
     thought_of,
 )
 from haltpoint.runtime.store.step_codec import decode_step
+from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
@@ -65,7 +68,8 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Context:
-    """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are.
+    """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are;
+    `agent` is the one that works on the task, if it names one.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """
@@ -79,6 +83,7 @@ class Context:
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
+    agent: Agent | None = None
 
     @cached_property
     def step(self) -> Step | None:
@@ -115,6 +120,7 @@ class ContextReader:
         self._calls = calls
         self._topology = topology
         self._catalogue = catalogue
+        self._versions = AgentVersions(calls, topology)
 
     async def read(self, request: ThoughtRequest) -> Context | None:
         """The context; None when the thought is recorded already, its chain is over, or its step is unknown."""
@@ -129,6 +135,8 @@ class ContextReader:
         if known or task is None or not head or ChainStatus(head[Head.STATUS.encode()].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
+        agents = Agents() if asked.assigned is None else await self._versions.version(asked.assigned.version)
+        tools = with_agents(tools, agents, asked)
         context = Context(
             request,
             asked,
@@ -136,6 +144,7 @@ class ContextReader:
             tuple(receipt for receipt, _ in actions if receipt is not None),
             previous=thought_of(before).raw if before else "",
             tools=tools,
+            agent=agents.named(asked.agent),
         )
         if request.step_id is not None and context.step is None:
             return None

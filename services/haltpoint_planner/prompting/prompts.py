@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
+from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.checks.sources import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
@@ -38,7 +39,17 @@ class Prompt:
 
 
 def build(context: Context) -> Prompt:
-    """The prompt that fits the kind of thought and the type of the step (C5)."""
+    """The prompt that fits the kind of thought and the type of the step (C5), behind the own one of an agent (I). What
+    the runtime wants to know of goal and words is no agent's business.
+    """
+    prompt, agent = _built(context), context.agent
+    if agent is None or not agent.prompt or context.request.kind in (ThoughtKind.INTENT, ThoughtKind.VERIFY):
+        return prompt
+    system, *rest = prompt.messages
+    return replace(prompt, messages=({**system, "content": f"{agent.prompt}\n\n{system['content']}"}, *rest))
+
+
+def _built(context: Context) -> Prompt:
     kind = context.request.kind
     match kind:
         case ThoughtKind.INTENT:
@@ -126,6 +137,8 @@ def _goal(context: Context) -> str:
         lines.append(f"- {who}: {' '.join(one.goal.split())}")
         lines.append(f"  Answer: {' '.join(one.answer.split()) or '(none)'}")
         lines += [f"  Done: {line}" for line in context.done_before.get(one.chain_id, ())]
+    if task.asked:
+        lines.append(f"The user's own words, of which the goal is a part: {task.asked}")
     if task.goal:
         lines.append(f"Goal: {task.goal}")
     if task.context:
@@ -140,13 +153,17 @@ def _intent_task(context: Context) -> str:
     told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
     own = [f"- {' '.join(one.goal.split())}" for one in context.task.earlier if one.user == context.task.user]
     before = [wording.EARLIER_GOALS, *own] if own else []
-    return "\n".join(["Tools:", *told, "", *before, f"Goal: {context.task.goal}"])
+    goal = context.task.goal if context.task.asked is None else context.task.asked
+    return "\n".join(["Tools:", *told, "", *before, f"Goal: {goal}"])
 
 
 def _plan_task(context: Context) -> str:
     """The tools before the goal: what all plans have in common a server has read already."""
     lines = ["Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
     lines += [described(spec) for spec in context.tools.values()]
+    inside = sorted({name for spec in context.tools.values() for name in spec.inside} - context.tools.keys())
+    if changing := [spec for name in inside if with_effects(spec := context.known[name])]:
+        lines += ["", "For the intent only, the tools of the agents: no step names these.", *map(described, changing)]
     return "\n".join([*lines, "", _goal(context)])
 
 

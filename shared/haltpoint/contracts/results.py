@@ -210,6 +210,16 @@ class StandsInFor(Contract):
     arguments: str
 
 
+class Spent(Contract):
+    """What a chain and those below it use: turns, actions, tokens, money, and how many chains there are below it."""
+
+    turns: int = 0
+    actions: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    chains: int = 0
+
+
 class Metadata(Contract):
     """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
 
@@ -250,6 +260,9 @@ class Metadata(Contract):
     done: Annotated[tuple[str, ...], Meta(description="tool, id, words of calls in a child that can be undone")] = ()
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
+    agent: Annotated[str, Meta(description="the agent whose words the data are: no source of a value (I1)")] = ""
+    spent: Annotated[Spent | None, Meta(description="what the chain of the agent has used")] = None
+    unspent: Annotated[Spent | None, Meta(description="what is left of its share of the budget")] = None
 
 
 class Outcome(Contract):

@@ -67,10 +67,14 @@ class Fallback(Contract):
 
 
 class ToolKind(StrEnum):
-    """A skill is a tool in every respect (A); the word is for people and hooks."""
+    """A skill and an agent are tools in every respect (A, I1); the word is for people and hooks."""
 
     TOOL = "tool"
     SKILL = "skill"
+    AGENT = "agent"
+
+
+_NOT_DECLARED: Final = ("hooks", "inside", "gone")
 
 
 class ToolSpec(Contract):
@@ -78,7 +82,7 @@ class ToolSpec(Contract):
 
     By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6), and `targets` the
     folder, or nothing, of what says to whom or where. `hooks` are the worker's that match, in the order they run in
-    (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more.
+    (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more; so is `inside`.
     """
 
     name: str
@@ -114,6 +118,7 @@ class ToolSpec(Contract):
     foreign: Annotated[tuple[str, ...], Meta(description="places in the data that strangers write (C13)")] = ()
     hooks: tuple[str, ...] = ()
     plan: Annotated[Plan | None, Meta(description="the steps of a skill that a chain of its own carries out")] = None
+    inside: Annotated[tuple[str, ...], Meta(description="the tools that the chain of an agent may call")] = ()
     gone: bool = False
 
     @property
@@ -127,5 +132,5 @@ class ToolSpec(Contract):
 
         Hooks are not declared by the tool but put around it: another hook makes no other tool.
         """
-        declared = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("hooks", "gone")}
+        declared = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _NOT_DECLARED}
         return hashlib.sha256(json.encode(declared, order="sorted")).hexdigest()[:12]

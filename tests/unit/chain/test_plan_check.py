@@ -6,7 +6,7 @@ from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faul
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
-from haltpoint.contracts.work.tasks import Earlier, Mode, Task
+from haltpoint.contracts.work.tasks import Assignment, Earlier, Mode, Task
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
 TO = {
@@ -202,6 +202,10 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
         (
             Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
             "The task brings `earlier`, which is filled in from its conversation when it is accepted.",
+        ),
+        (
+            Task(goal="x", assigned=Assignment("v1")),
+            "The task brings `assigned`, which is filled in for its agent when it is accepted.",
         ),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),

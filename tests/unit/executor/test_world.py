@@ -4,6 +4,7 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -35,10 +36,15 @@ DRAFTED = PlanDrafted(
 )
 
 
+class Versions:
+    async def version(self, digest: str) -> Agents:
+        return Agents()
+
+
 async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_last_look() -> None:
     task = Task(goal="Write a file a.txt")
     catalogue = Catalogue()
-    world = CurrentWorld(catalogue, Policy())
+    world = CurrentWorld(catalogue, Versions(), Policy())
     await world.refresh()
     catalogue.tools = specs(spec("read_file"), spec("write_file"))
     assert tools_named(DRAFTED, chain(task)) == set()  # it does not name the tool: that is what is wrong with it

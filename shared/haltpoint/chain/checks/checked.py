@@ -106,7 +106,7 @@ class CheckedCall:
         """What is wrong with the first value that has no origin and needs one (C6)."""
         call, work = ProposedCall(tool=self.spec.name, arguments=self.arguments), self.work
         known = {"context": work.task.context, "answers": [*work.answers]}
-        return provenance_fault(call, self.spec, known, work.actions, users_words(work))
+        return provenance_fault(call, self.spec, known, work.receipts, users_words(work))
 
     @cached_property
     def signature(self) -> str:
@@ -117,7 +117,7 @@ class CheckedCall:
     def equal(self) -> list[Action]:
         """The actions with a receipt that made the same call, as it was proposed or as hooks had it run."""
         spec, name, found = compiled(self.spec), self.spec.name, list[Action]()
-        for one in self.work.actions.values():
+        for one in self.work.receipts.values():
             if name in one.tools and one.outcome is not None:
                 made = {(one.tool, one.arguments), *self.work.calls_of(one)}
                 same = self.signature in {signature_of(spec, text) for tool, text in made if tool == name}

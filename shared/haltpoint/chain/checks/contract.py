@@ -13,7 +13,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import Reference, references, write_json
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
-from haltpoint.contracts.tools import CONFIRMED, ToolSpec
+from haltpoint.contracts.tools import CONFIRMED, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Task
 
@@ -28,14 +28,23 @@ _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, 
 _ANY_TASK = Task()
 
 
-def in_scope(name: str, task: Task) -> bool:
-    """Whether the task lets a model call a tool of this name (C15). Nothing said: any."""
-    return task.tools is None or any(fnmatchcase(name, glob) for glob in task.tools)
+def in_scope(spec: ToolSpec, task: Task) -> bool:
+    """Whether the task and its agent let a model call a tool (C15). Nothing said: any. An agent may ask a person, and
+    hand the task on to those that are there for it (I4).
+    """
+    if spec.kind is ToolKind.AGENT:
+        return True
+    own = None if task.assigned is None or spec.name == human_tool.NAME else task.assigned.tools
+    return _fits(spec.name, task.tools) and _fits(spec.name, own)
+
+
+def _fits(name: str, globs: tuple[str, ...] | None) -> bool:
+    return globs is None or any(fnmatchcase(name, glob) for glob in globs)
 
 
 def open_to_models(spec: ToolSpec, task: Task) -> bool:
     """Whether a step of this task may have a model call the tool; one that nobody serves any more is not offered."""
-    return not spec.internal and not spec.gone and in_scope(spec.name, task)
+    return not spec.internal and not spec.gone and in_scope(spec, task)
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
@@ -43,7 +52,7 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     has promised may be called also when its worker is gone: the order waits for another one (HP-102).
     """
     if spec.name in step.promised_tools:
-        return not spec.internal and in_scope(spec.name, task)
+        return not spec.internal and in_scope(spec, task)
     allowed = spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
     return open_to_models(spec, task) and (mode is Mode.OFF or allowed)
 
@@ -99,6 +108,8 @@ def task_fault(task: Task) -> str | None:
     """Why a task cannot be accepted; None when it can."""
     if task.earlier:
         return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
+    if task.assigned is not None:
+        return "The task brings `assigned`, which is filled in for its agent when it is accepted."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
     if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on

@@ -18,7 +18,7 @@ from haltpoint.chain.model.state import goal_in_full
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
 from haltpoint.contracts.policy import Does
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.work.thoughts import Correction, Violation
 
@@ -32,13 +32,24 @@ _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 
 
 def with_effects(spec: ToolSpec) -> bool:
-    """Whether a call may change something. Asking a person changes nothing."""
-    return not spec.read_only and spec.name != human_tool.NAME
+    """Whether a call may change something. Asking a person, or handing a task on to an agent, changes nothing."""
+    return not spec.read_only and spec.name != human_tool.NAME and spec.kind is not ToolKind.AGENT
 
 
 def goal_of(work: Work) -> str:
     """What is asked for, as prompts and patterns have it."""
     return goal_in_full(work.task, work.goal, work.answers)
+
+
+def users_goal(work: Work) -> str:
+    """What the user asks for, whatever an agent has made of it (I1)."""
+    return goal_of(work) if work.task.asked is None else work.task.asked
+
+
+def inside_agents(work: Work) -> frozenset[str]:
+    """The tools that the agents may call to which this one may hand the task on."""
+    agents = (spec for spec in work.world.tools.values() if spec.kind is ToolKind.AGENT)
+    return frozenset(name for spec in agents for name in spec.inside)
 
 
 def intent_of(work: Work) -> ChainIntent:
@@ -47,12 +58,17 @@ def intent_of(work: Work) -> ChainIntent:
 
 
 def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
-    """Keep the submitter's intent, else what is sound of the model's, with what the patterns find.
+    """Keep the submitter's intent, else what is sound of the model's, with what the patterns find. Where another agent
+    has written the goal, the intent was read from the user's before, and that one counts.
 
     What is wrong with the model's quotes comes back: such entries do not count.
     """
     wrong: tuple[str, ...] = ()
-    if (given := work.chain.task.intent) is not None:
+    given = work.chain.task.intent
+    if given is not None and work.task.asked is not None:
+        work.intent = _joined(intent_of(work), given)
+        return ()
+    if given is not None:
         own = _marked(given, lambda _: True, origin=IntentOrigin.SUBMITTER)
     else:
         read = drafted or Intent()
@@ -82,9 +98,10 @@ def note_look(work: Work, seen: Intent) -> None:
 
 def _by_patterns(work: Work) -> Intent:
     task, tools = work.chain.task, work.world.tools
-    words, session = goal_of(work), task.context.get("active_session")
+    words, session = users_goal(work), task.context.get("active_session")
     patterns = [one for one in work.world.policy.patterns if not {ALL, one.id}.intersection(task.patterns_off)]
-    served = [name for name, spec in tools.items() if open_to_models(spec, task)]
+    inside = inside_agents(work)
+    served = [name for name, spec in tools.items() if open_to_models(spec, task) or name in inside]
     limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
     conditions = conditions_of(words, patterns, limited)
     asking = [one for one in patterns if one.does is Does.ASK_BEFORE]  # of earlier tasks, too (C15)
@@ -112,7 +129,7 @@ def _joined(intent: ChainIntent, *parts: Intent) -> ChainIntent:
 
 def _misquoted(work: Work, entry: IntentEntry) -> list[str]:
     """The words and the condition of an entry, if they quote neither the goal nor an earlier one of this user."""
-    goals, quotes = (goal_of(work), *earlier_goals(work)), [entry.words, *([entry.when] if entry.when else [])]
+    goals, quotes = (users_goal(work), *earlier_goals(work)), [entry.words, *([entry.when] if entry.when else [])]
     return [quote for quote in quotes if not any(is_quote(quote, goal) for goal in goals)]
 
 

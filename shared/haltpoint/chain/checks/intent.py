@@ -11,7 +11,15 @@ from collections.abc import Iterator
 import msgspec
 
 from haltpoint.chain.checks.contract import in_scope, may_call, open_to_models
-from haltpoint.chain.checks.goal import MOST_QUOTED, SHOWN, goal_of, intent_of, is_quote, with_effects
+from haltpoint.chain.checks.goal import (
+    MOST_QUOTED,
+    SHOWN,
+    inside_agents,
+    intent_of,
+    is_quote,
+    users_goal,
+    with_effects,
+)
 from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model import limits
@@ -65,7 +73,7 @@ def tellable(work: Work, index: int | None) -> frozenset[str]:
     none that the task keeps from models (D1, C15).
     """
     due = () if index is None else work.steps[index].promised_tools
-    known = (one for one in work.world.tools.values() if not one.internal and in_scope(one.name, work.task))
+    known = (one for one in work.world.tools.values() if not one.internal and in_scope(one, work.task))
     asked = (one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
     return frozenset(name for name in asked if forbidden(work, work.mode(index, name), name) is None)
 
@@ -117,9 +125,10 @@ def unasked(work: Work, mode: Mode, tool: str) -> Treatment:
 
 def _named(work: Work, tool: str) -> bool:
     """Whether the goal asks for a tool, or for all that it calls as a skill. Required tools are drawn from the goal,
-    unless the plan's prompt has held earlier answers (C15).
+    unless the plan's prompt has held earlier answers (C15), or another agent has written the goal (I1).
     """
-    if not work.task.earlier and any(tool in step.promised_tools for step in work.steps):
+    drawn = not work.task.earlier and work.task.asked is None
+    if drawn and any(tool in step.promised_tools for step in work.steps):
         return True
     intent = intent_of(work)
     entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
@@ -145,7 +154,7 @@ def said_of(work: Work, entry: IntentEntry) -> str:
     if not entry.words:
         return ": the task says so"
     says = "the goal"
-    if not is_quote(entry.words, goal_of(work)):
+    if not is_quote(entry.words, users_goal(work)):
         earlier = any(is_quote(entry.words, goal) for goal in earlier_goals(work))
         says = "the task" if entry.origin is IntentOrigin.SUBMITTER else "an earlier goal" if earlier else says
     return f": {says} says {_quoted(entry)}"
@@ -172,7 +181,8 @@ def plan_pattern_faults(work: Work, plan: Plan) -> tuple[Correction, ...]:
 def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     """What a drafted plan leaves out of what its goal asks for without a condition."""
     planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
-    inside, within = {name for tool in planned for name in _effects_of(work, tool)}, _in_reach(work)
+    handed_on = {name for tool in planned for name in work.world.spec(tool).inside}
+    inside, within = {name for tool in planned for name in _effects_of(work, tool)} | handed_on, _in_reach(work)
     return tuple(
         f"The words {_quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
         "Add a step, or quote the condition in `when`."
@@ -224,8 +234,10 @@ def owed(work: Work) -> tuple[NotDone, ...]:
 
 
 def _in_reach(work: Work) -> set[str]:
-    """The tools with effects that a call within the task's scope may run (C15)."""
-    return {name for tool in work.world.tools if in_scope(tool, work.task) for name in _effects_of(work, tool)}
+    """The tools with effects that a call within the task's scope may run, or one of its agents' (C15, I1)."""
+    inside, tools = inside_agents(work), work.world.tools.items()
+    within = (tool for tool, spec in tools if tool in inside or in_scope(spec, work.task))
+    return {name for tool in within for name in _effects_of(work, tool)}
 
 
 def _owed_strictly(work: Work) -> tuple[NotDone, ...]:
@@ -266,15 +278,18 @@ def _asked(work: Work, *, by_patterns: bool) -> list[tuple[IntentEntry, tuple[st
     """The entries that ask for something, each with the tools for it that are here.
 
     What patterns found is required, by a tool that a model may call, and no reading of a model takes that back. All
-    others ask for an effect that nothing forbids.
+    others ask for an effect that nothing forbids. What is owed is judged for a tree as a whole: an agent that another
+    has handed the task on to owes nothing (I1).
     """
-    intent, tools = intent_of(work), work.world.tools.values()
+    if work.task.asked is not None:
+        return []
+    intent, tools, inside = intent_of(work), work.world.tools.values(), inside_agents(work)
     found = [one for one in intent.effects_asked if (one.origin is IntentOrigin.PATTERN) is by_patterns]
     if not found:
         return []
     limits = fitting([glob for entry in intent.forbidden for glob in entry.tools], work.world.tools)
     effects = (spec for spec in tools if with_effects(spec) and not spec.internal and spec.name not in limits)
-    required = (spec for spec in tools if open_to_models(spec, work.chain.task))
+    required = (spec for spec in tools if open_to_models(spec, work.chain.task) or spec.name in inside)
     there = [spec.name for spec in (required if by_patterns else effects)]
     return [(one, names) for one in found if (names := fitting(one.tools, there))]
 

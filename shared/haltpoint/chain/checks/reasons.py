@@ -11,9 +11,10 @@ from posixpath import isabs, join, normpath
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.agents import hand_on_fault
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
-from haltpoint.chain.checks.goal import intent_of
+from haltpoint.chain.checks.goal import intent_of, with_effects
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
 from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
@@ -26,7 +27,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Violation
 
@@ -56,6 +57,9 @@ def fault_of(checked: CheckedCall) -> Correction | None:
     if fault is None and unasked(work, checked.mode, tool) is Treatment.REFUSE:
         words = f"Nothing in the goal asks for {tool}, so it may not be called. Continue without it."
         fault = Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=words)
+    if fault is None and checked.spec.kind is ToolKind.AGENT:
+        why = hand_on_fault(work, tool, checked.arguments)
+        fault = None if why is None else Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=why)
     fault = fault or decided_before(checked)
     if fault is None and checked.mode is not Mode.OFF:
         fault = repeat_fault(checked) or checked.made_up
@@ -92,7 +96,7 @@ def form_fault(checked: CheckedCall) -> Correction | None:
 def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
     """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
     work, tool, found = checked.work, checked.spec.name, list[Reason]()
-    if not checked.spec.read_only:
+    if with_effects(checked.spec):
         words = f"The model wrote this call of {tool} as broken JSON, and its arguments are a guess."
         found += (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()
         intent = intent_of(work)

@@ -71,11 +71,11 @@ def decided_before(checked: CheckedCall) -> Correction | None:
 def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
     """The signatures of the calls that a person denied in this chain, by the words that say so."""
     tools = work.world.tools
-    if not (work.asked or work.effects):  # nothing to compare with
+    if not (work.asked or work.effects or work.world.tree):  # nothing to compare with
         return {}
-    refused = (one for one in work.actions.values() if denied(one) and one.tool in tools)
+    refused = (one for one in work.receipts.values() if denied(one) and one.tool in tools)
     own = [signature_of(compiled(tools[one.tool]), one.ran) for one in refused]
-    inside = [entry.partition(" ")[0] for entry in work.effects if entry.endswith(_DENIED)]
+    inside = [entry.partition(" ")[0] for entry in work.ledger if entry.endswith(_DENIED)]
     return {"a person denied exactly this call": (*own, *inside)} if own or inside else {}
 
 
@@ -84,7 +84,7 @@ def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
     bound = work.origin is not PlanOrigin.LITERAL and work.mode(action.step, action.tool) is Mode.STRICT
     if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
         return {}
-    others = (one for one in work.actions.values() if one.id != action.id and one.outcome)
+    others = (one for one in work.receipts.values() if one.id != action.id and one.outcome)
     calls = ((one, ran) for one in others for tool, ran in work.calls_of(one) if tool == spec.name)
     done = {signature_of(compiled(spec), ran): _became(one) for one, ran in calls}
     return {name: f"{one} Make it again?" for name, one in done.items() if one.mark in (_DONE, _IN_DOUBT)}
@@ -95,7 +95,8 @@ def repeat_fault(checked: CheckedCall) -> Correction | None:
     second time, where the policy refuses that.
     """
     spec, last = checked.spec, checked.work.run[checked.index].actions
-    row = [one for one in checked.equal if one.step == checked.index and one.number > last - 2]
+    own = (one for one in checked.equal if one.id in checked.work.actions)
+    row = [one for one in own if one.step == checked.index and one.number > last - 2]
     receipts = [(one.outcome and msgspec.structs.replace(one.outcome, metadata=Metadata()), one.data) for one in row]
     same = len(receipts) == 2 and receipts[0] == receipts[1]
     if same and not (spec.polls if spec.read_only else spec.repeats):
@@ -155,7 +156,7 @@ def note_effect(work: Work, action: Action) -> None:
 
 def _before(made: CheckedCall) -> list[Done]:
     """What became of equal calls of the chain, and inside of its skills."""
-    entries = (entry.split(" ") for entry in made.work.effects if entry.startswith(made.signature))
+    entries = (entry.split(" ") for entry in made.work.ledger if entry.startswith(made.signature))
     inside = (Done(made.spec.name, name, int(at), mark) for _, at, name, mark in entries)
     return [*map(_became, made.equal), *inside]
 
@@ -219,4 +220,5 @@ def _fresh(checked: CheckedCall, action: Action) -> bool:
 
     specs = (work.world.spec(each.tool) for each in filter(came_later, work.actions.values()))
     harmless = all(spec.read_only or spec.name == human_tool.NAME for spec in specs)
-    return action.step == checked.index and harmless and work.now - ran.started_at - ran.duration_ms < FRESH
+    own = action.step == checked.index and action.id in work.actions
+    return own and harmless and work.now - ran.started_at - ran.duration_ms < FRESH

@@ -10,7 +10,7 @@ are `recipient_id`, `letters[].recipient_id`.
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -52,7 +52,11 @@ _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 
 
 def provenance_fault(
-    call: ProposedCall, spec: ToolSpec, context: dict[str, Any], actions: dict[str, Action], words: Sequence[str] = ()
+    call: ProposedCall,
+    spec: ToolSpec,
+    context: dict[str, Any],
+    actions: Mapping[str, Action],
+    words: Sequence[str] = (),
 ) -> Correction | None:
     """The correction for the first argument whose value was made up; None when each has an origin."""
     found = without_origin(call, spec, context, actions, words)
@@ -68,7 +72,7 @@ def without_origin(
     call: ProposedCall,
     spec: ToolSpec,
     context: dict[str, Any],
-    actions: dict[str, Action],
+    actions: Mapping[str, Action],
     words: Sequence[str] = (),
     own: Sequence[Any] = (),
 ) -> tuple[str, tuple[str, ...]] | None:
@@ -103,7 +107,7 @@ def _is_said(value: Any, words: Sequence[str]) -> bool:
     return scalar and any(form_of(value).found_in(text) for text in words)
 
 
-def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
+def _given(origins: Sequence[str], actions: Mapping[str, Action]) -> Iterator[Any]:
     """The values at the origins, in receipts of their tools, and what a person picked there or typed anywhere."""
     paths = defaultdict[str, list[Path]](list)
     for tool, _, path in (origin.partition(".") for origin in origins):
@@ -122,14 +126,15 @@ def _inside(data: str, path: Path) -> list[Any]:
     return values_at(read_json(data), path)
 
 
-def origin_actions(spec: ToolSpec, actions: dict[str, Action]) -> tuple[str, ...]:
+def origin_actions(spec: ToolSpec, actions: Mapping[str, Action]) -> tuple[str, ...]:
     """The actions whose receipts may be the origin of a value that this tool takes."""
     tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
     return tuple([one.id for one in actions.values() if _is_origin(one, tools) or by_a_person(one)])
 
 
 def _is_origin(action: Action, tools: Container[str]) -> bool:
-    return any(tool in tools for tool in action.tools) and action.tool != human_tool.NAME and action.satisfies
+    by_a_tool = action.tool != human_tool.NAME and not action.told.agent
+    return any(tool in tools for tool in action.tools) and by_a_tool and action.satisfies
 
 
 def by_a_person(action: Action) -> bool:
@@ -156,8 +161,11 @@ def tools_of(origins: Iterable[str]) -> list[str]:
 
 
 def users_words(work: Work) -> tuple[str, ...]:
-    """The goal, a person's words in its place, and this user's goals before (C15); no answers to questions."""
-    return tuple(words for words in (work.task.goal, work.goal, *earlier_goals(work)) if words)
+    """The goal, a person's words in its place, and this user's goals before (C15); no answers to questions. Where an
+    agent has written the goal, the user's own.
+    """
+    own = (work.task.goal, work.goal) if work.task.asked is None else (work.task.asked,)
+    return tuple(words for words in (*own, *earlier_goals(work)) if words)
 
 
 def earlier_goals(work: Work) -> tuple[str, ...]:
@@ -244,13 +252,15 @@ class Known:
 
     def __init__(self, work: Work) -> None:
         self._goals, self._named, self._results = users_words(work), list[Document](), list[Document]()
-        for action in work.actions.values():
+        for action in work.receipts.values():
             sources = action.told.sources
             if _EDITED in sources.values():
                 own = (one.value for one in leaves(read_json(action.ran)) if sources.get(one.place) == _EDITED)
                 edited = [one for one in own if str(one).lstrip()[:1] not in ("{", "[")]  # JSON is not all theirs
                 self._named.append(document(SourceKind.PERSON, f"{action.id} edited", write_json(edited)))
             data = action.data
+            if action.told.agent:
+                continue  # words of a model
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
             person, foreign = by_a_person(action), work.world.spec(action.tool).foreign

@@ -203,7 +203,8 @@ def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
 
 def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
     """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2). Not
-    those of steps that may fail, nor of steps that are skipped then: the chain completes without them.
+    those of steps that may fail, nor of steps that are skipped then: the chain completes without them. Of an agent all
+    that it may call.
     """
     found = list(dict.fromkeys(names))
     for name in found:  # grows while it is walked
@@ -213,7 +214,8 @@ def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
         for index in unsure:  # grows while it is walked
             unsure += [reader for reader in readers[index] if reader not in unsure]
         sure = (call.tool for index, step in enumerate(steps) if index not in unsure for call in step.actions)
-        found += [tool for tool in sure if tool not in found]
+        inside = tools[name].inside if name in tools else ()
+        found += [tool for tool in (*sure, *inside) if tool not in found]
     return frozenset(found)
 
 

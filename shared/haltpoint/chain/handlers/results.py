@@ -26,6 +26,7 @@ from haltpoint.chain.turns.dispatching import child_for
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.fallbacks import fallback_for
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.handing_on import take_back
 from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed, succeed_beside
 from haltpoint.chain.turns.strikes import strike
 from haltpoint.contracts.base import child_report_id, request_id
@@ -56,6 +57,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     if action.child or outcome.metadata.calls:
         note_inside(work, outcome)
+        take_back(work, outcome.metadata)
     if outcome.metadata.undoable:
         work.done += (note_done(action, outcome.metadata.deed),)
     work.done += outcome.metadata.done

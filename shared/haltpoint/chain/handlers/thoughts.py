@@ -52,8 +52,12 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
-    work.tell(FactType.CHAIN_STARTED, origin=(drafted if task.plan is None else PlanOrigin.LITERAL).value)
+    origin = drafted if task.plan is None else PlanOrigin.LITERAL
+    agent = {} if task.agent is None else {"agent": task.agent}
+    work.tell(FactType.CHAIN_STARTED, None, origin=origin.value, **agent)
     work.status = ChainStatus.PLANNING
+    if task.agent is not None and work.world.agents.named(task.agent) is None:
+        return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
     if task.plan is not None:
         faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True, undoing=is_undo(work.id))
         if faults:

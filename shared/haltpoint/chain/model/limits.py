@@ -10,11 +10,14 @@ from typing import TypeVar
 import msgspec
 
 from haltpoint.chain.model.canonical import plain
+from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import value
 from haltpoint.contracts.policy import Messages, Pattern, Targets, Treatment, Treatments
+from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Step, StepType
-from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.tasks import Budget, Mode, Task
 
 Said = TypeVar("Said")
 
@@ -50,10 +53,16 @@ class Policy:
 
 @value
 class World:
-    """What lies outside the chain and yet is needed to decide about it, as values."""
+    """What lies outside the chain and yet is needed to decide about it, as values.
+
+    `agents` are those of the version that the chain keeps. `tree` are the chains above it, and those of agents that
+    have ended, below these or below it: it may know what they know (I1).
+    """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
+    agents: Agents = field(default_factory=Agents)
+    tree: tuple[Chain, ...] = ()
 
     def spec(self, tool: str) -> ToolSpec:
         """What is declared of a tool; of one that no worker declares any more nothing, so it may have effects."""
@@ -113,10 +122,16 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
-def turns_left(task: Task, policy: Policy, turns: int) -> bool:
-    """Whether one more proposal may be asked for after so many of the chain."""
+def turns_left(task: Task, policy: Policy, turns: int, below: Spent) -> bool:
+    """Whether one more proposal may be asked for after so many of the chain, and those of its agents."""
     limit = task.budget.turns
-    return turns < (policy.max_chain_turns if limit is None else min(limit, policy.max_chain_turns))
+    return turns < policy.max_chain_turns and (limit is None or turns + below.turns < limit)
+
+
+def used_up(budget: Budget, spent: Spent) -> str:
+    """The first part of a budget of which nothing is left; "" when there is none."""
+    limits = ((name, getattr(budget, name)) for name in ("turns", "actions", "tokens", "cost"))
+    return next((name for name, limit in limits if limit is not None and getattr(spent, name) >= limit), "")
 
 
 def treatment(rules: Treatments, tool: str) -> Treatment:

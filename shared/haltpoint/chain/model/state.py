@@ -17,7 +17,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant
-from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, StandsInFor
+from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent, StandsInFor
 from haltpoint.contracts.tools import Fallback
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
@@ -243,6 +243,7 @@ class Chain(Struct, gc=False):
     are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is
     what the goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the
     yeses that cover later calls (C13).
+    `below` is what its agents have used, and, of a limited budget, the whole shares of those that are at work.
     `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `done` are the calls that can be undone, as they ended, tool, id and words each; they are being undone, or a person
@@ -271,6 +272,7 @@ class Chain(Struct, gc=False):
     actions_used: int = 0
     tokens: int = 0
     cost: float = 0.0
+    below: Spent = Spent()
     digests: dict[str, str] = field(default_factory=dict)
     actions: dict[str, Action] = field(default_factory=dict)
     proposals: dict[int, Proposal] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -12,7 +12,8 @@ from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.results import StandsInFor
+from haltpoint.contracts.results import Spent, StandsInFor
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Usage
@@ -81,6 +82,35 @@ class Work(Chain, kw_only=True, gc=False):
         """The call of an action as it ran, tool and arguments (JSON text), and the one that it replaces (E3)."""
         before, ran = self.stands_in_for(action), (action.tool, action.ran)
         return [ran] if before is None else [ran, (before.tool, before.arguments)]
+
+    @property
+    def receipts(self) -> Mapping[str, Action]:
+        """The actions whose receipts the chain may know: its own, and those of the tree that it is in (I1)."""
+        if not self.world.tree:
+            return self.actions
+        others = {name: action for chain in self.world.tree for name, action in chain.actions.items()}
+        return {**others, **self.actions}
+
+    @property
+    def ledger(self) -> tuple[str, ...]:
+        """What was done or denied inside of skills and agents, of the whole tree as far as it is known (C14)."""
+        return (*self.effects, *(entry for chain in self.world.tree for entry in chain.effects))
+
+    def spent(self) -> Spent:
+        """What the chain has used, with what its agents have and hold."""
+        below = self.below
+        return Spent(
+            self.turns + below.turns,
+            self.actions_used + below.actions,
+            self.tokens + below.tokens,
+            self.cost + below.cost,
+            below.chains,
+        )
+
+    def agents_at_work(self) -> bool:
+        """Whether a chain carries out a call of an agent, and holds a share of the budget."""
+        pending = (self.action_id(index, number) for index in self.active for number in self.run[index].pending)
+        return any(self.world.spec(self.actions[name].tool).kind is ToolKind.AGENT for name in pending)
 
     def under_way(self) -> int:
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""

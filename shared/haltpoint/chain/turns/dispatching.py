@@ -4,7 +4,8 @@ A skill with steps is carried out by a chain of its own (CONTRACT A), with its o
 final state (R1). Its id says whose action it carries out (`base.child_id`), so parent and child keep nothing that could
 disagree. Both live in one partition, and what one says to the other is part of its own commit: the parent's dispatch
 begins the child, the child's end is the receipt of the parent's action, the parent's end cancels the child. A skill
-with hooks goes to a worker first, which gives the arguments back as they leave them: then its chain begins.
+with hooks goes to a worker first, which gives the arguments back as they leave them: then its chain begins. So does an
+agent (`handing_on`), whose chain has a goal in place of steps.
 """
 
 from itertools import islice
@@ -36,6 +37,7 @@ from haltpoint.chain.model.state import Action, ActionStatus, Failure, PlanOrigi
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.handing_on import hand_on
 from haltpoint.chain.turns.receipts import record, resolve_error
 from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, child_id, levels_of
@@ -44,7 +46,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode, Task
 
@@ -108,7 +110,8 @@ def send(
     index, spec, literal = call.index, call.spec, work.origin is PlanOrigin.LITERAL
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
     own, budget = inf if literal else work.world.policy.max_actions, work.task.budget.actions
-    if work.actions_used + inside >= (own if budget is None else min(own, budget)):
+    spent = work.actions_used + inside
+    if spent >= own or (budget is not None and spent + work.below.actions >= budget):
         used = f"the chain has used up its {count(work.actions_used, 'action')}"
         return failed(Code.OVER_BUDGET, used, work.steps[index].id)
     try:
@@ -132,6 +135,9 @@ def send(
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
         return child if isinstance(child, StartChild) else StepEnd(index, child)
+    if spec.kind is ToolKind.AGENT:
+        handed_on = hand_on(work, action, call.arguments)
+        return handed_on if isinstance(handed_on, StartChild) else StepEnd(index, handed_on)
     sources = {} if literal and not work.world.policy.sourced else call.sources
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
@@ -197,7 +203,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
     elif spec.provenance and (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:
-        origins = origin_actions(spec, work.actions)
+        origins = origin_actions(spec, work.receipts)
     if not spec.read_only:
         said["barred"] = {**barred_inside(work, action.step, spec.name), **denied_calls(work)}
         said["done"] = done_calls(work, action, spec)

@@ -17,6 +17,7 @@ from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, F
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.handing_on import fault_of_agent, told_of, words_of
 from haltpoint.chain.turns.undoing import undo_before_end, undoes, waits_to_undo
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
@@ -251,7 +252,11 @@ def report(work: Work, fault: ErrorInfo | None = None) -> None:
         nested_successes=work.nested_successes,
         effects=work.effects,
         done=work.done,
+        **told_of(work),
     )
+    data = work.answer or "{}"
+    if metadata.agent:
+        data, fault = words_of(work), fault and fault_of_agent(fault)
     if fault is not None:  # that the last call did nothing does not say so of those before it
         fault = structs.replace(fault, no_effect=None)
-    work.outputs.append(Report(action, outcome_of(fault, metadata), "{}" if fault else work.answer or "{}"))
+    work.outputs.append(Report(action, outcome_of(fault, metadata), "{}" if fault else data))

@@ -65,7 +65,7 @@ def _may_stand_in(work: Work, call: CheckedCall) -> bool:
         return False
     if work.origin is PlanOrigin.LITERAL:
         return True
-    return in_scope(spec.name, work.task) and not (forbidden(work, call.mode, spec.name) or decided_before(call))
+    return in_scope(spec, work.task) and not (forbidden(work, call.mode, spec.name) or decided_before(call))
 
 
 def _arguments(one: Fallback, before: StandsInFor) -> dict[str, Any]:

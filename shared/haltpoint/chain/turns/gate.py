@@ -8,6 +8,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
+from haltpoint.chain.model.limits import used_up
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -44,6 +45,8 @@ def gate(work: Work, index: int) -> Gate:
         if work.origin is PlanOrigin.LITERAL:  # a literal step may say more than its task, which has the same author
             most = max(own, most)
         if under_way >= most or len(work.run[index].pending) >= own:
+            return Gate.CAP
+        if work.agents_at_work() and used_up(work.task.budget, work.spent()):  # what they do not use comes back
             return Gate.CAP
         # a skill that hooks or a person are asked about begins its chain with a yes: no question may come between
         if any(work.world.spec(one.tool).plan is not None and not one.child for one in _pending(work)):

@@ -45,8 +45,7 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     step, run = work.steps[index], work.edit(index)
     kept, met = _count(work, action)
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
-    if literal and "~" in work.id:  # a skill's chain tells its parent of its effects
-        note_effect(work, action)
+    note_effect(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()
     if kept or not work.graph.promises[index]:

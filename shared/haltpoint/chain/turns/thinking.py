@@ -62,7 +62,7 @@ def think_intent(
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
     own = work.run[index].proposals < limits.max_turns(work.task, work.steps[index], work.world.policy)
-    return own and limits.turns_left(work.task, work.world.policy, work.turns) and _spent(work) is None
+    return own and limits.turns_left(work.task, work.world.policy, work.turns, work.below) and _spent(work) is None
 
 
 def think_step(
@@ -81,8 +81,8 @@ def think_step(
         return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")
     if run.proposals >= limits.max_turns(work.task, step, work.world.policy):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
-    if not limits.turns_left(work.task, work.world.policy, work.turns):
-        return failed(Code.OVER_BUDGET, f"the chain has used up its {count(work.turns, 'turn')}", step.id)
+    if not limits.turns_left(work.task, work.world.policy, work.turns, work.below):
+        return failed(Code.OVER_BUDGET, f"the chain has used up its {count(work.spent().turns, 'turn')}", step.id)
     if (spent := _spent(work)) is not None:
         return spent
     kind = ThoughtKind.ACT if step.step_type is StepType.TOOL else ThoughtKind.REASON
@@ -124,11 +124,13 @@ def overspent(work: Work, more: int = 0) -> Failure | None:
     """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on. With
     `more` tokens: of one that has not so many left, or no money.
     """
-    tokens, cost = work.task.budget.tokens, work.task.budget.cost
-    if tokens is not None and work.tokens + more > tokens:
-        return failed(Code.OVER_BUDGET, f"the chain has used {work.tokens} tokens, its whole budget")
-    if cost is not None and (work.cost > cost or (more and work.cost >= cost)):
-        return failed(Code.OVER_BUDGET, f"the chain has cost {work.cost:g}, its whole budget")
+    if work.agents_at_work():  # of what they hold something comes back
+        return None
+    tokens, cost, spent = work.task.budget.tokens, work.task.budget.cost, work.spent()
+    if tokens is not None and spent.tokens + more > tokens:
+        return failed(Code.OVER_BUDGET, f"the chain has used {spent.tokens} tokens, its whole budget")
+    if cost is not None and (spent.cost > cost or (more and spent.cost >= cost)):
+        return failed(Code.OVER_BUDGET, f"the chain has cost {spent.cost:g}, its whole budget")
     return None
 
 

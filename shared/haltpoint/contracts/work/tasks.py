@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from haltpoint.contracts.base import Contract, Count, Seconds, Strict
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
+
+MOST_CHAINS: Final = 20
+"""Chains of agents in one tree, its root included."""
 
 
 class Style(StrEnum):
@@ -61,17 +64,41 @@ class Earlier(Contract):
     answer: str = ""
 
 
+class Limits(Contract):
+    """What a task itself says of these, before its agent tightens them: it holds for those that it is handed on to."""
+
+    mode: Mode = Mode.STRICT
+    style: Style = Style.PLAN
+    strikes: int | None = None
+    max_turns: int | None = None
+    parallel: int | None = None
+
+
+class Assignment(Contract):
+    """How an agent works on a task (CONTRACT I): the version of the agents file that its chain keeps, the globs of the
+    tools that the agent may call, how many chains there may be below, and, where another agent has written the goal,
+    the user's own.
+    """
+
+    version: str
+    tools: tuple[str, ...] | None = None
+    chains: int = MOST_CHAINS - 1
+    goal: str | None = None
+    limits: Limits = Limits()
+
+
 class Task(Strict):
     """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
 
     `private` reaches tools as `ctx.private`, and nothing else: no model, no view, no log, and no value counts as its.
     `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
     ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
-    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1).
+    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1). `agent` is who works on it.
     """
 
     goal: Annotated[str, Meta(max_length=32_768)] = ""
     plan: Plan | None = None
+    agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     conversation_id: Annotated[str, Meta(max_length=256)] | None = None
     context: dict[str, Any] = field(default_factory=dict)
     private: Annotated[dict[str, Any], Meta(description="context for tools alone (C15)")] = field(default_factory=dict)
@@ -92,6 +119,12 @@ class Task(Strict):
     deadline: datetime | None = None
     # Filled in when the task is accepted; a submitter may not.
     earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
+    assigned: Annotated[Assignment | None, Meta(extra={"hidden": True})] = None
+
+    @property
+    def asked(self) -> str | None:
+        """The user's own goal, where another agent has written that of the task (I1)."""
+        return None if self.assigned is None else self.assigned.goal
 
     def __repr__(self) -> str:
         return Struct.__repr__(replace(self, private={}))

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, Final
 
+from msgspec import structs
+
 from haltpoint.chain.model.state import Chain, ChainStatus, PlanOrigin
+from haltpoint.contracts.results import Spent
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Fields, Head, local
 from haltpoint.runtime.store.step_codec import decode_step, encode_step
@@ -37,6 +40,7 @@ _HEAD: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
     (Head.PLAN_ATTEMPTS, "plan_attempts", str),
     (Head.STRIKES, "strikes", str),
     (Head.OTHER_MODEL, "other_model", lambda other: str(int(other))),
+    (Head.BELOW, "below", lambda below: " ".join(map(repr, structs.astuple(below)))),
 )
 """Field of the hash, attribute of the chain, and how the one is written as the other."""
 
@@ -85,9 +89,16 @@ def decode_head(chain_id: str, task: Task, fields: Fields) -> Chain:
         plan_attempts=number(Head.PLAN_ATTEMPTS),
         strikes=number(Head.STRIKES),
         other_model=bool(number(Head.OTHER_MODEL)),
+        below=below_of(word(Head.BELOW)),
         thought=f"{chain_id}.{thought}" if thought else None,
         runs=tuple(decode_step(field) for field in _step_fields(fields)),
     )
+
+
+def below_of(text: str) -> Spent:
+    """What agents have used, from its field; nothing when the chain has none."""
+    turns, actions, tokens, cost, chains = text.split() or "00000"
+    return Spent(int(turns), int(actions), int(tokens), float(cost), int(chains))
 
 
 def open_numbers(fields: Fields) -> tuple[int, ...]:

@@ -113,20 +113,26 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
         return None
 
 
-async def load(calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
-    """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
-    found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
+async def load(
+    calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str], *, whole: bool = False
+) -> dict[str, Loaded]:
+    """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged). `whole`: also
+    one that is over has its actions, as others may have to know what it knew.
+    """
+    found = await asyncio.gather(*(_load_one(calls, topology, partition, one, whole) for one in chain_ids))
     return {loaded.chain.id: loaded for loaded in found if loaded is not None}
 
 
-async def _load_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _load_one(
+    calls: AutoPipeline, topology: Topology, partition: int, chain_id: str, whole: bool
+) -> Loaded | None:
     """A chain is read by several commands, and somebody may commit between them. What was read then may fit together,
     and its commit will be a conflict; or it does not, and is read again for as long as the version moves on.
     """
     before = None
     while True:
         try:
-            return await _read_one(calls, topology, partition, chain_id)
+            return await _read_one(calls, topology, partition, chain_id, whole)
         except Exception as error:  # noqa: BLE001 - one chain that cannot be read must not stop its neighbours
             version = await calls.call("HGET", topology.key(partition, Key.CHAIN, chain_id), Head.VERSION)
             if version == before:
@@ -135,7 +141,9 @@ async def _load_one(calls: AutoPipeline, topology: Topology, partition: int, cha
             before = version
 
 
-async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _read_one(
+    calls: AutoPipeline, topology: Topology, partition: int, chain_id: str, whole: bool
+) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
     head_key, data_key = (topology.key(partition, key, chain_id) for key in (Key.CHAIN, Key.DATA))
     head, (task, plan, end) = await asyncio.gather(
@@ -150,7 +158,7 @@ async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, cha
     if chain.plan is None and not numbers:
         return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
     requests = [request_id(chain_id, number) for number in numbers]
-    action_ids, thoughts = needed_actions(chain), needed_thoughts(chain)
+    action_ids, thoughts = needed_actions(chain, over=whole), needed_thoughts(chain)
     fields = [
         *map(local, requests),
         *(part for one in action_ids for part in action_parts(local(one))),

@@ -54,6 +54,7 @@ class Head(StrEnum):
     PLAN_ATTEMPTS = "plan_attempts"
     STRIKES = "strikes"
     OTHER_MODEL = "other_model"
+    BELOW = "below"
     CHILD = "child"
     FEEDBACK = "feedback"
 

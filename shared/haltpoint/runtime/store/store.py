@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
@@ -25,6 +26,7 @@ from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writ
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.store.rows import FEED_AGE
+from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import PREFIX, Topology
@@ -136,6 +138,7 @@ class Store:
         self._backlog_limit = backlog_limit
         self._facts_age = round(facts_age * 1000)
         self.conversations = Conversations(calls, topology, self._retention)
+        self.agents = AgentVersions(calls, topology)
         self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
         # Never the same twice: a version that is found again proves that this very commit was applied.
         self._nonce, self._serial = secrets.token_hex(4), count()
@@ -143,12 +146,16 @@ class Store:
     async def submit(self, task: Task, *, chain_id: str | None = None, trace: str | None = None) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2). `trace` is a traceparent.
 
-        A task of a conversation gets what was said in it before; a repeat is recognised by the task alone.
+        A task of a conversation gets what was said in it before, and one for an agent what the agents file says of
+        this; a repeat is recognised by the task alone.
         """
         chain = chain_id or new_chain_id()
-        text = told = encode(task)
+        text, told = encode(task), task
+        if task.agent is not None:
+            version, agents = await self.agents.current()
+            told = assigned_to(task, agents, version)
         if task.conversation_id is not None and task.plan is None:
-            told = encode(msgspec.structs.replace(task, earlier=await self.conversations.before(task)))
+            told = msgspec.structs.replace(told, earlier=await self.conversations.before(task))
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",
@@ -158,12 +165,13 @@ class Store:
             data=Task(goal=task.goal),
         )
         timeout = self._chain_timeout
-        if task.budget.seconds is not None:
-            timeout = min(timeout, task.budget.seconds)
+        if told.budget.seconds is not None:
+            timeout = min(timeout, told.budget.seconds)
         reply = await self._function(
             "submit" if self._backlog_limit else "accept",
             self._topology.partition(chain),
-            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}", told),
+            *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}"),
+            text if told is task else encode(told),
             *(encode(message), round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
         )
         status = SubmitStatus(reply[0].decode())
@@ -171,9 +179,11 @@ class Store:
             await self.conversations.keep(task, chain, reply[1])
         return Submitted(status, chain, reply[1])
 
-    async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
-        """Read chains with what a decision may need. Left out: unknown, expired, quarantined, unreadable (logged)."""
-        return await load(self._calls, self._topology, partition, chain_ids)
+    async def load(self, partition: int, chain_ids: Sequence[str], *, whole: bool = False) -> dict[str, Loaded]:
+        """Read chains with what a decision may need; `whole`: of those that are over, too. Left out: unknown, expired,
+        quarantined, unreadable (logged).
+        """
+        return await load(self._calls, self._topology, partition, chain_ids, whole=whole)
 
     async def commit(self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()) -> Batch:
         """Write what was decided, one call for the batch, each chain whole or not at all.

@@ -1,0 +1,115 @@
+"""Agents as a chain sees them (CONTRACT I): how one works on a task, and those that it may hand a task on to as tools.
+
+A call of an agent changes nothing by itself: the calls of the chain that carries it out do, and each is judged there.
+So nothing about such a call needs a yes. An equal one gets the receipt that there is.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from haltpoint.chain.checks.contract import Tools, open_to_models
+from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import levels_of
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Limits, Mode, Task
+
+MOST_DEEP: Final = 4
+"""Chains of agents in one line, the root included."""
+
+_STRICTNESS: Final = tuple(Mode)
+_PARAMETERS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "task": {"type": "string", "minLength": 1, "maxLength": 8000, "description": "what it is to do, in words"},
+        "context": {"type": "string", "maxLength": 8000, "description": "what it needs to know for that"},
+    },
+    "required": ["task"],
+    "additionalProperties": False,
+}
+
+
+def assigned_to(task: Task, agents: Agents, version: str) -> Task:
+    """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools."""
+    agent = agents.named(task.agent) or Agent(name="", description="")
+    limits = Limits(task.mode, task.style, task.strikes, task.max_turns, task.parallel)
+    assigned = replace(task.assigned or Assignment(version), tools=agent.tools, limits=limits)
+    return replace(
+        task,
+        assigned=assigned,
+        mode=stricter(task.mode, agent.mode or task.mode),
+        style=agent.style or task.style,
+        strikes=least(task.strikes, agent.strikes),
+        max_turns=least(task.max_turns, agent.max_turns),
+        parallel=least(task.parallel, agent.parallel),
+        budget=narrower(task.budget, agent.budget),
+    )
+
+
+def stricter(one: Mode, other: Mode) -> Mode:
+    """The one of two modes that lets pass less."""
+    return min(one, other, key=_STRICTNESS.index)
+
+
+def least(*limits: Any) -> Any:
+    """The smallest limit; None is no limit."""
+    return min((one for one in limits if one is not None), default=None)
+
+
+def narrower(one: Budget, other: Budget) -> Budget:
+    """A budget that keeps to both."""
+    return Budget(**{name: least(getattr(one, name), getattr(other, name)) for name in Budget.__struct_fields__})
+
+
+def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[str, ToolSpec]:
+    """The tools, and as tools the agents that this task's agent may hand it on to; the same object without any."""
+    own = agents.named(task.agent)
+    if own is None or not own.agents:
+        return tools
+    named = {one.name: one for one in agents.agents}
+    return {**tools, **{name: _spec(named[name], tools, named, task) for name in own.agents}}
+
+
+def _spec(agent: Agent, tools: Tools, named: Mapping[str, Agent], task: Task) -> ToolSpec:
+    """An agent as a tool. It is read-only when all is that it may call, the agents below it included."""
+    below, found = [agent.name], dict[str, ToolSpec]()
+    for name in below:  # grows while it is walked
+        scope = replace(task, assigned=Assignment("", tools=named[name].tools))
+        found |= {tool: spec for tool, spec in tools.items() if open_to_models(spec, scope)}
+        below += [other for other in named[name].agents if other not in below]
+    return ToolSpec(
+        name=agent.name,
+        kind=ToolKind.AGENT,
+        description=agent.description,
+        parameters=_PARAMETERS,
+        read_only=not any(map(with_effects, found.values())),
+        idempotent=True,
+        queue="",
+        inside=tuple(sorted(found)),
+    )
+
+
+def goal_in(arguments: Mapping[str, Any]) -> str:
+    """The goal that a call of an agent gives, in its caller's words."""
+    return "\n\n".join(str(arguments[name]).strip() for name in ("task", "context") if arguments.get(name))
+
+
+def hand_on_fault(work: Work, name: str, arguments: Mapping[str, Any]) -> str | None:
+    """Why a task may not be handed on to an agent, in any mode; None when it may."""
+    assigned = work.task.assigned
+    if levels_of(work.id) + 1 >= MOST_DEEP:
+        return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Do it without another agent."
+    if assigned is None or assigned.chains - work.below.chains < 1:
+        return f"{name} cannot take it: the task has used up its {MOST_CHAINS} chains. Do it without another agent."
+    goal = _alike(goal_in(arguments))
+    above = (one for one in work.world.tree if work.id.startswith(f"{one.id}~"))
+    if any(one.task.agent == name and _alike(one.task.goal) == goal for one in (work.chain, *above)):
+        return f"{name} has this very task already, and handed it on. Do it another way, or hand on a part of it."
+    return None
+
+
+def _alike(text: str) -> str:
+    return " ".join(text.casefold().split())

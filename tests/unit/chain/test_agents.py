@@ -1,0 +1,590 @@
+"""Agents (CONTRACT I): a call that a chain with a goal of its own carries out, and what holds for the tree of them."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from haltpoint.chain.checks.agents import assigned_to, with_agents
+from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.words.patterns_english import PATTERNS
+from haltpoint.contracts.events import ToolCompleted
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.reasons import SourceKind
+from haltpoint.contracts.results import Confirmation, DeedWords, Metadata, NextAction, Outcome, Spent, Target
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Assignment, Budget, Limits, Mode, Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
+from tests.support.builders import call, plan, spec, tool_step
+from tests.unit.chain.story import START, Story
+
+GOAL = "Refund order 17 of ann@shop.example"
+FIND = spec("find_order")
+REFUND = ToolSpec(name="refund", provenance={"order_id": ("find_order.id",)})
+MAIL = ToolSpec(name="mail", targets={"to": ""})
+TOOLS = {one.name: one for one in (FIND, REFUND, MAIL)}
+FILE = Agents(
+    agents=(
+        Agent(name="front", description="Takes everything.", tools=("find_*",), agents=("billing", "post", "reader")),
+        Agent(name="billing", description="Refunds.", tools=("find_*", "refund"), agents=("billing", "post")),
+        Agent(name="post", description="Writes mails.", tools=("mail",)),
+        Agent(name="reader", description="Looks things up.", tools=("find_*",)),
+    )
+)
+
+
+class Tree:
+    """A root and the chains below it, each a story; each sees what an executor would show it."""
+
+    def __init__(
+        self, task: Task | None = None, file: Agents = FILE, policy: Policy | None = None, **more: Any
+    ) -> None:
+        given = task or Task(goal=GOAL, agent="front", style=Style.REACT, **more)
+        self.file, self.policy = file, policy
+        self.stories: dict[str, Story] = {}
+        self.root = self._story("c", assigned_to(given, file, file.digest))
+
+    def _story(self, name: str, task: Task, deadline: int | None = None) -> Story:
+        story = Story(task, policy=self.policy)
+        chain = structs.replace(story.chain, id=name)
+        story.first = story.chain = chain if deadline is None else structs.replace(chain, deadline=deadline)
+        tools = with_agents(TOOLS, self.file, task)
+        story.world = replace(story.world, tools=tools, agents=self.file)
+        self.stories[name] = story
+        return story
+
+    def look(self, story: Story) -> Story:
+        """Show a chain the others of its tree, as they are now."""
+        own, seen = story.chain.id, list[Chain]()
+        wanted = [one.chain for name, one in self.stories.items() if own.startswith(f"{name}~")]
+        wanted += [self.stories[a.child].chain for a in story.chain.actions.values() if a.child and a.told.agent]
+        for chain in wanted:  # grows while it is walked
+            whole = self._whole(chain)
+            seen.append(whole)
+            ended = (a.child for a in whole.actions.values() if a.child and a.told.agent)
+            wanted += [self.stories[name].chain for name in ended if name not in (own, *(one.id for one in wanted))]
+        story.world = replace(story.world, tree=tuple(seen))
+        return story
+
+    def _whole(self, chain: Chain) -> Chain:
+        """A chain that is over with its actions, as they can still be read."""
+        if not chain.status.final:
+            return chain
+        before = next(d.chain for d in reversed(self.stories[chain.id].decisions) if not d.chain.status.final)
+        return structs.replace(before, actions=before.actions)
+
+    def hand_on(self, story: Story, agent: str, task: str = "Refund order 17", **more: Any) -> Story:
+        """The story proposes a call of an agent; its chain."""
+        decision = self.look(story).propose(call(agent, task=task, **more))
+        return self.begun(decision)
+
+    def begun(self, decision: Decision, which: int = 0, *, read: bool = True) -> Story:
+        order = [one for one in decision.outputs if isinstance(one, StartChild)][which]
+        child = self._story(order.action.child, order.task, order.deadline)
+        child.now = START
+        self.look(child).submit(read=read)
+        return child
+
+    def report(self, child: Story) -> Decision:
+        """What the child's end says, heard by its parent."""
+        (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
+        parent = self.stories[child.chain.id.rpartition("~")[0]]
+        data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome)
+        self.look(parent)
+        return parent.hear(
+            ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data
+        )
+
+
+def tree(**more: Any) -> Tree:
+    """The front agent has been told its goal, which asks for a refund and for nothing else."""
+    found = Tree(**more)
+    found.root.submit(read=False)
+    found.root.read(asking("refund"))
+    return found
+
+
+def asking(*tools: str, words: str = "Refund order 17") -> Intent:
+    return Intent(effects_asked=(IntentEntry(tools=tools, words=words),))
+
+
+def done(tool: str, number: int = 1, chain: str = "c", **metadata: Any) -> Outcome:
+    told = Metadata(tool=tool, action_id=f"{chain}.react.{number}", deed=DeedWords(says=f"did {tool}"), **metadata)
+    return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=told)
+
+
+def found_order(story: Story, number: int = 1) -> None:
+    story.propose(call("find_order", query="17"))
+    story.result(done("find_order", number, story.chain.id), '{"id": "order_17"}')
+
+
+# ---- what a chain with an agent is ----------------------------------------------------------------------------------
+
+
+def test_i1_an_agent_tightens_its_task_and_never_loosens_it() -> None:
+    own = Agent(
+        name="a",
+        description="d",
+        tools=("x",),
+        mode=Mode.OFF,
+        style=Style.REACT,
+        strikes=5,
+        max_turns=3,
+        parallel=2,
+        budget=Budget(turns=4, seconds=60),
+    )
+    task = Task(goal="g", agent="a", mode=Mode.ADVISORY, strikes=2, max_turns=7, budget=Budget(turns=9, actions=1))
+    found = assigned_to(task, Agents(agents=(own,)), "v1")
+    assert (found.mode, found.style, found.strikes, found.max_turns, found.parallel) == (
+        Mode.ADVISORY,
+        Style.REACT,
+        2,
+        3,
+        2,
+    )
+    assert found.budget == Budget(turns=4, actions=1, seconds=60)
+    limits = Limits(mode=Mode.ADVISORY, strikes=2, max_turns=7)
+    assert found.assigned == Assignment("v1", tools=("x",), limits=limits)
+
+
+def test_i5_without_agents_the_tools_are_the_very_same_object() -> None:
+    assert with_agents(TOOLS, Agents(), Task()) is TOOLS
+    assert with_agents(TOOLS, FILE, Task()) is TOOLS
+    assert with_agents(TOOLS, FILE, Task(agent="post")) is TOOLS
+
+
+def test_i1_an_agent_is_a_tool_that_is_as_harmless_as_all_that_it_may_call() -> None:
+    tools = with_agents(TOOLS, FILE, Task(agent="front"))
+    billing, reader = tools["billing"], tools["reader"]
+    assert (billing.kind, billing.read_only, billing.inside) == (
+        ToolKind.AGENT,
+        False,
+        ("find_order", "mail", "refund"),
+    )
+    assert (reader.read_only, reader.inside) == (True, ("find_order",))
+    scoped = with_agents(TOOLS, FILE, Task(agent="front", tools=("find_*",)))
+    assert scoped["billing"].inside == ("find_order",)
+
+
+def test_hp216_a_task_for_an_agent_that_is_not_there_fails_with_the_names_that_there_are() -> None:
+    story = Tree(Task(goal="g", agent="legal", style=Style.REACT)).root
+    story.submit()
+    assert story.chain.error is not None
+    assert (story.chain.error.code, story.chain.error.message) == (
+        "HP-216",
+        "there is no agent 'legal'; there are: front, billing, post, reader",
+    )
+
+
+def test_i1_an_agent_may_call_its_own_tools_ask_a_person_and_hand_on_and_nothing_else() -> None:
+    story = tree().root
+    allowed = story.chain.plan.steps[0].allowed_tools if story.chain.plan else ()
+    assert allowed == ("billing", "find_order", "post", "reader")
+    story.propose(call("refund", order_id="17"))
+    (fault,) = story.thought.corrections
+    assert (fault.violation, fault.tool) == (Violation.NOT_ALLOWED, "refund")
+
+
+# ---- the way down ---------------------------------------------------------------------------------------------------
+
+
+def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_users_beside_them() -> None:
+    whole = tree(context={"shop": "a"}, private={"k": 1}, user="ann", tenant="t", language="de", max_turns=9)
+    child = whole.hand_on(whole.root, "billing", "Pay it back", context="Order 17 was lost")
+    task = child.chain.task
+    assert child.chain.id == "c~react-1"
+    assert (task.goal, task.asked, task.agent) == ("Pay it back\n\nOrder 17 was lost", GOAL, "billing")
+    assert (task.context, task.private, task.user, task.tenant, task.language) == (
+        {"shop": "a"},
+        {"k": 1},
+        "ann",
+        "t",
+        "de",
+    )
+    assert (task.max_turns, task.style, task.mode) == (9, Style.REACT, Mode.STRICT)
+    assert task.assigned is not None
+    assert (task.assigned.version, task.assigned.tools) == (FILE.digest, ("find_*", "refund"))
+    assert child.chain.deadline == whole.root.chain.deadline
+    assert whole.root.told("action.dispatched")[-1]["child"] == "c~react-1"
+    assert child.told("chain.started") == [{"origin": "react", "agent": "billing"}]
+
+
+def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_on_to() -> None:
+    file = Agents(
+        agents=(
+            Agent(
+                name="front", description="d", agents=("post",), max_turns=2, parallel=2, strikes=1, style=Style.REACT
+            ),
+            Agent(name="post", description="d", mode=Mode.STRICT, budget=Budget(seconds=60)),
+        )
+    )
+    whole = Tree(Task(goal=GOAL, agent="front", mode=Mode.ADVISORY, max_turns=5), file)
+    whole.root.submit(read=False)
+    whole.root.read(asking("refund"))
+    task = whole.hand_on(whole.root, "post").chain.task
+    assert (task.max_turns, task.parallel, task.strikes, task.style, task.mode) == (
+        5,
+        None,
+        None,
+        Style.PLAN,
+        Mode.STRICT,
+    )
+    assert whole.stories["c~react-1"].chain.deadline == START + 60_000
+
+
+def test_c12_an_agent_reads_no_goal_anew_and_owes_nothing() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "billing")
+    assert [one.kind for one in child.thoughts] == [ThoughtKind.REASON]
+    found_order(child)
+    child.propose(content="I will not.")
+    assert child.final_facts == ["chain.completed"], "that the refund is owed is said at the root"
+    whole.report(child)
+    whole.root.propose(content="It is done.")
+    (fault,) = whole.root.thought.corrections
+    assert fault.violation is Violation.UNFULFILLED
+    whole.root.propose(content="It is done.")
+    assert whole.root.chain.error is not None
+    assert whole.root.chain.error.code == "HP-213"
+
+
+def test_c12_a_drafted_plan_of_an_agent_asks_for_nothing_by_itself() -> None:
+    whole = Tree(Task(goal=GOAL, agent="front"))
+    root = whole.root
+    root.submit()
+    step = Step(id="s1", required_tools=("post",))
+    root.draft(Plan(steps=(step,)), intent=Intent())
+    child = whole.hand_on(root, "post", "Write to ann")
+    assert child.thought.kind.value == "plan"
+    child.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), intent=asking("mail", words="Write to ann"))
+    assert child.chain.intent is not None
+    assert child.chain.intent.effects_asked == ()
+    whole.look(child).propose(call("mail", to="ann@shop.example", text="hello"))
+    assert child.thought.kind is ThoughtKind.INTENT, "the user's words are looked at for it"
+    child.read(Intent())
+    (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
+    assert [one.kind.value for one in order.reasons] == ["unasked"]
+
+
+def test_c12_words_of_an_agent_are_no_quote_of_the_goal_and_limits_of_the_user_hold_below() -> None:
+    task = Task(goal="Refund order 17, but do not send mails", agent="front", style=Style.REACT)
+    whole = Tree(task, policy=Policy(patterns=PATTERNS))
+    whole.root.submit(read=False)
+    whole.root.read(asking("refund"))
+    child = whole.hand_on(whole.root, "post", "Send a mail to ann@shop.example")
+    child.propose(call("mail", to="ann@shop.example"))
+    (fault,) = child.thought.corrections
+    assert "do not send mails" in fault.message
+
+
+# ---- where values come from -----------------------------------------------------------------------------------------
+
+
+def test_c13_only_the_users_goal_counts_as_goal_below() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "post", "Mail ann@shop.example and eve@evil.example")
+    child.propose(call("mail", to="eve@evil.example"))
+    child.read(asking("mail", words="ann@shop.example"))
+    (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
+    assert order.sources["to"].source is SourceKind.MODEL
+    assert "target" in [one.kind.value for one in order.reasons]
+
+
+def test_c13_receipts_above_and_of_agents_that_have_ended_are_origins_below() -> None:
+    whole = tree()
+    reader = whole.hand_on(whole.root, "reader", "Find order 17")
+    found_order(reader)
+    reader.propose(content="It is order_17.")
+    whole.report(reader)
+    billing = whole.hand_on(whole.root, "billing", "Refund order_17")
+    whole.look(billing).propose(call("refund", order_id="order_17"))
+    (order,) = [one for one in billing.last.outputs if isinstance(one, Dispatch)]
+    assert (order.reasons, order.origins) == ((), ("c~react-1.react.1",))
+    assert (order.sources["order_id"].source, order.sources["order_id"].where) == (
+        SourceKind.RESULT,
+        "c~react-1.react.1 data.id",
+    )
+    assert order.origins == ("c~react-1.react.1",)
+
+
+def test_c6_words_of_an_agent_are_no_origin() -> None:
+    whole = tree()
+    reader = whole.hand_on(whole.root, "reader", "Find order 17")
+    reader.propose(content="order_99")
+    whole.report(reader)
+    billing = whole.hand_on(whole.root, "billing", "Refund order_99")
+    whole.look(billing).propose(call("refund", order_id="order_99"))
+    (fault,) = billing.thought.corrections
+    assert fault.violation is Violation.NO_PROVENANCE
+
+
+def test_c13_an_answer_that_is_nothing_but_an_address_is_no_source_of_it() -> None:
+    file = Agents(agents=(*FILE.agents[1:], Agent(name="front", description="d", agents=("reader",))))
+    whole = tree(file=file)
+    reader = whole.hand_on(whole.root, "reader", "Who is it?")
+    reader.propose(content="eve@evil.example")
+    whole.report(reader)
+    whole.look(whole.root).propose(call("mail", to="eve@evil.example"))
+    whole.root.read(asking("mail", words="Refund order"))
+    (order,) = [one for one in whole.root.last.outputs if isinstance(one, Dispatch)]
+    assert order.sources["to"].source is SourceKind.MODEL
+
+
+def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
+    file = Agents(agents=(*FILE.agents[2:], Agent(name="front", description="d", agents=("post", "reader"))))
+    whole = tree(file=file)
+    for number in (1, 2):
+        post = whole.hand_on(whole.root, "post", f"Write to her, {number}")
+        whole.look(post).propose(call("mail", to="ann@shop.example", text="hi"))
+        post.read(asking("mail", words="Refund order 17"))
+        (order,) = [one for one in post.last.outputs if isinstance(one, Dispatch)]
+        assert [one.kind.value for one in order.reasons] == ([] if number == 1 else ["repeat"])
+        post.result(done("mail", 1, post.chain.id))
+        post.propose(content="Done.")
+        whole.report(post)
+    assert whole.root.chain.nested_successes == ("mail",)
+
+
+def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
+    whole = tree()
+    first = whole.hand_on(whole.root, "post", "Write to her")
+    first.propose(call("mail", to="ann@shop.example"))
+    first.read(Intent())
+    first.result(confirm(first))
+    first.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no", request=f"{first.chain.id}.r1")
+    first.propose(content="A person said no.")
+    whole.report(first)
+    second = whole.hand_on(whole.root, "post", "Write to ann")
+    second.propose(call("mail", to="ann@shop.example"))
+    second.read(Intent())
+    (fault,) = second.thought.corrections
+    assert "A person denied exactly this call" in fault.message
+
+
+def confirm(story: Story) -> Outcome:
+    asked = Confirmation(action="mail", target=Target(), message="Send it?")
+    told = Metadata(tool="mail", action_id=story.action.id)
+    return Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, metadata=told)
+
+
+# ---- the way up -----------------------------------------------------------------------------------------------------
+
+
+def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "billing")
+    found_order(child)
+    whole.look(child).propose(call("refund", order_id="order_17"))
+    child.result(done("refund", 2, child.chain.id), '{"paid": true}')
+    child.propose(content="Paid back.", usage=Usage(input_tokens=5, output_tokens=2))
+    (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
+    assert json.loads(said.data) == {"agent": "billing", "text": "Paid back."}
+    told = said.outcome.metadata
+    assert (told.agent, told.nested_successes) == ("billing", ("find_order", "refund"))
+    assert told.spent == Spent(turns=3, actions=2, tokens=7)
+    whole.report(child)
+    assert whole.root.chain.below == Spent(turns=3, actions=2, tokens=7, chains=1)
+    whole.root.propose(content="Done.")
+    assert whole.root.final_facts == ["chain.completed"]
+
+
+def test_i1_an_agent_that_fails_leaves_its_caller_another_way() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "billing")
+    child.lose("c~react-1/timer")
+    (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
+    error = said.outcome.error
+    assert error is not None
+    assert (error.error_type.value, error.recoverable) == ("SERVER", True)
+    whole.report(child)
+    assert whole.root.thought.kind is ThoughtKind.REASON
+    assert whole.root.final_facts == []
+
+
+def test_i1_an_agent_that_a_person_stops_is_denied() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "billing")
+    child.cancel("not today")
+    whole.report(child)
+    action = whole.root.chain.actions["c.react.1"]
+    assert action.error is not None
+    assert (action.error.error_type.value, action.error.recoverable) == ("DENIED", False)
+
+
+def test_r1_the_end_of_the_caller_ends_its_agents_and_theirs() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "billing")
+    grandchild = whole.hand_on(child, "post", "Write to her")
+    (order,) = [one for one in whole.root.cancel("enough").outputs if isinstance(one, CancelChild)]
+    assert order.chain_id == child.chain.id
+    (next_order,) = [one for one in child.cancel(order.reason).outputs if isinstance(one, CancelChild)]
+    assert next_order.chain_id == grandchild.chain.id
+    grandchild.cancel(next_order.reason)
+    assert all(story.final_facts == ["chain.cancelled"] for story in whole.stories.values())
+
+
+# ---- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def test_i3_the_same_agent_with_the_same_task_in_one_line_is_a_violation_and_no_run() -> None:
+    for mode in Mode:
+        whole = Tree(mode=mode)
+        whole.root.submit(read=False)
+        if whole.root.thought.kind is ThoughtKind.INTENT:
+            whole.root.read(asking("refund"))
+        child = whole.hand_on(whole.root, "billing", "Refund  ORDER 17")
+        whole.look(child).propose(call("billing", task="refund order 17 "))
+        (fault,) = child.thought.corrections
+        assert fault.violation is Violation.NOT_ALLOWED
+        assert "has this very task already" in fault.message
+        other = whole.hand_on(child, "billing", "Refund the first half of order 17")
+        assert other.chain.task.agent == "billing"
+
+
+def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
+    whole = tree()
+    story = whole.root
+    for level in range(3):
+        story = whole.hand_on(story, "billing", f"Part {level}")
+    whole.look(story).propose(call("billing", task="Part 4"))
+    (fault,) = story.thought.corrections
+    assert "handed on 3 times at most" in fault.message
+
+
+def test_i3_a_tree_has_twenty_chains_at_most() -> None:
+    file = Agents(agents=tuple(Agent(name=n, description="d", agents=("a", "b")) for n in ("a", "b")))
+    whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100), file)
+    whole.root.submit(read=False)
+    whole.root.read(Intent())
+
+    def spread(story: Story) -> None:
+        for number in range(30):
+            decision = whole.look(story).propose(call("b", task=f"{story.chain.id} {number}"))
+            if not any(isinstance(one, StartChild) for one in decision.outputs):
+                return
+            child = whole.begun(decision)
+            spread(child)
+            child.propose(content="I am done.")
+            whole.report(child)
+
+    spread(whole.root)
+    assert len(whole.stories) == 20
+    assert whole.root.chain.below.chains == 19
+    assert "used up its 20 chains" in whole.root.thought.corrections[0].message
+
+
+def test_budget_an_agent_gets_what_is_left_and_gives_back_what_it_does_not_use() -> None:
+    whole = tree(budget=Budget(turns=6, actions=10, tokens=100))
+    whole.root.chain = structs.replace(whole.root.chain, tokens=10)
+    child = whole.hand_on(whole.root, "billing")
+    assert child.chain.task.budget == Budget(turns=5, actions=9, tokens=90)
+    assert whole.root.chain.below == Spent(turns=5, actions=9, tokens=90, chains=10)
+    found_order(child)
+    child.propose(content="Found.")
+    whole.report(child)
+    assert whole.root.chain.below == Spent(turns=2, actions=1, chains=1)
+    again = whole.hand_on(whole.root, "post", "Write")
+    assert again.chain.task.budget == Budget(turns=2, actions=7, tokens=90)
+
+
+def test_budget_a_chain_whose_agent_holds_all_that_is_left_waits_for_what_comes_back() -> None:
+    steps = plan(Step(id="a", required_tools=("reader",)), Step(id="b", required_tools=("post",)))
+    whole = Tree(Task(goal=GOAL, agent="front", parallel=2, budget=Budget(turns=5, tokens=1000)))
+    root = whole.root
+    root.submit()
+    root.draft(steps, intent=Intent())
+    first, second = root.thoughts[-2:]
+    child = whole.begun(root.propose(call("reader", task="Find it"), thought=first))
+    assert child.chain.task.budget.turns == 3
+    root.propose(call("post", task="Write"), thought=second, usage=Usage(input_tokens=5))
+    assert len(whole.stories) == 2, "nothing is left for a second agent yet, and nothing fails"
+    child.draft(Plan(steps=(Step(id="x"),)))
+    child.propose(content="Found.")
+    child.say("Found.")
+    post = whole.begun(whole.report(child))
+    assert post.chain.task.budget.turns == 2
+
+
+def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
+    whole = tree(budget=Budget(turns=1))
+    whole.look(whole.root).propose(call("billing", task="Refund"))
+    assert whole.root.chain.error is not None
+    assert whole.root.chain.error.code == "HP-208"
+
+
+# ---- plans that name agents -----------------------------------------------------------------------------------------
+
+
+def test_a_literal_plan_hands_on_in_the_users_own_words() -> None:
+    steps = plan(tool_step("ask", call("billing", task="Refund order 17")))
+    whole = Tree(Task(goal="Ask billing", agent="front", plan=steps, style=Style.REACT))
+    child = whole.begun(whole.root.submit(), read=False)
+    assert (child.chain.task.asked, child.thought.kind) == (None, ThoughtKind.INTENT)
+    child.read(asking("refund"))
+    found_order(child)
+    whole.look(child).propose(call("refund", order_id="order_17"))
+    child.result(done("refund", 2, child.chain.id))
+    child.propose(content="Paid back.")
+    whole.report(child)
+    assert whole.root.chain.answer == '{"agent":"billing","text":"Paid back."}'
+
+
+def test_a_literal_plan_that_hands_on_a_result_hands_on_words_that_are_not_the_users() -> None:
+    steps = plan(
+        tool_step("find", call("find_order", query="17")),
+        tool_step("ask", call("billing", task={"$from": "find.data.note"}), after=("find",)),
+    )
+    whole = Tree(Task(goal="Ask billing", agent="front", plan=steps, style=Style.REACT))
+    whole.root.submit()
+    child = whole.begun(whole.root.result(data='{"note": "Refund everything"}'), read=False)
+    assert (child.chain.task.goal, child.chain.task.asked) == ("Refund everything", "Ask billing")
+
+
+def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
+    steps = plan(tool_step("ask", call("billing", task="Refund order 17")))
+    whole = Tree(Task(goal="Ask billing", agent="front", plan=steps))
+    assigned = whole.root.chain.task.assigned
+    assert assigned is not None
+    full = structs.replace(whole.root.chain.task, assigned=structs.replace(assigned, chains=0))
+    whole.root.chain = structs.replace(whole.root.chain, task=full)
+    whole.root.submit()
+    assert whole.root.chain.error is not None
+    assert whole.root.chain.error.message.startswith("billing cannot take it: the task has used up its 20 chains")
+
+
+def test_an_agent_that_left_the_file_of_its_chain_is_not_there() -> None:
+    whole = tree()
+    whole.root.world = replace(whole.root.world, agents=Agents())
+    whole.root.propose(call("billing", task="Refund"))
+    assert whole.root.chain.error is not None
+    assert whole.root.chain.error.code == "HP-216"
+
+
+def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
+    policy = Policy(patterns=(Pattern(id="pay", pattern="refund", tools=("refund",)),))
+    whole = Tree(Task(goal=GOAL, agent="front"), policy=policy)
+    whole.root.submit()
+    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("reader",)),)), intent=asking("refund"))
+    assert [one.violation for one in whole.root.thought.corrections] == [Violation.MISSING_TOOL]
+    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("billing",)),)), intent=asking("refund"))
+    assert whole.root.thought.kind is ThoughtKind.ACT
+
+
+@pytest.mark.parametrize("repaired", [True, False])
+def test_a_call_of_an_agent_never_asks_and_an_equal_one_gets_the_same_receipt(repaired: bool) -> None:
+    whole = tree()
+    decision = whole.root.propose(call("billing", task="Refund order 17"), repaired=repaired)
+    child = whole.begun(decision)
+    child.propose(content="No.")
+    whole.report(child)
+    whole.look(whole.root).propose(call("billing", task="Refund order 17"))
+    assert len(whole.stories) == 2
+    assert whole.root.told("action.completed")[-1]["cached"] == "c.react.1"
