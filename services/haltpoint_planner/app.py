@@ -15,8 +15,8 @@ from haltpoint.runtime.service import service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.handlers import PlannerHandler
+from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import verifying
 from haltpoint_planner.prompting.context import ContextReader
 
@@ -38,8 +38,7 @@ async def run(settings: Settings) -> None:
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
         handler = PlannerHandler(
             ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, policy.blocked_tools)),
-            ChatCompletions(settings.model, http),
-            settings.model.chosen,
+            Models(settings.model, http),
             ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology),
             tracing,

@@ -40,17 +40,18 @@ _DONE_BYTES: Final = 16  # more than the mark of the last event has: it may come
 _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
 
 _ERRORS: Final = {
-    "HP-302": ("cannot be reached", "Start it, or correct HALTPOINT_MODEL__BASE_URL"),
-    "HP-303": ("rejects the key", "Check HALTPOINT_MODEL__API_KEY"),
+    "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
+    "HP-303": ("rejects the key", "Check {api_key}"),
     "HP-304": ("rejects the request", "Check the address and the model's name"),
     "HP-305": ("answered with an error", "Try again later, or use another model"),
     "HP-306": (
         "did not reply with a chat completion",
-        "Check that HALTPOINT_MODEL__BASE_URL is an OpenAI-compatible address ending in /v1",
+        "Check that {base_url} is an OpenAI-compatible address ending in /v1",
     ),
     "HP-307": ("got no request in time", "Give the task more time"),
 }
-"""What the model's server does, and what fixes it."""
+"""What the model's server does, and what fixes it; with the names of the settings that say where it is."""
+_SETTINGS: Final = {"base_url": "HALTPOINT_MODEL__BASE_URL", "api_key": "HALTPOINT_MODEL__API_KEY"}
 
 _log = logs.get(__name__)
 
@@ -64,10 +65,16 @@ class _PassingError(Exception):
 
 
 class ChatCompletions:
-    """The models of one server. `pause`: seconds before the first retry, doubled each time up to a minute."""
+    """The models of one server: the configured one, or that of a `section` of the agents file. `pause`: seconds before
+    the first retry, doubled each time up to a minute.
+    """
 
-    def __init__(self, settings: ModelSettings, http: httpx.AsyncClient, *, pause: float = 0.5) -> None:
+    def __init__(
+        self, settings: ModelSettings, http: httpx.AsyncClient, *, section: str | None = None, pause: float = 0.5
+    ) -> None:
         self._settings = settings
+        own = {"base_url": f"base_url of [models.{section}]", "api_key": f"the key of [models.{section}]"}
+        self._named = _SETTINGS if section is None else own
         self._http = http
         self._pause = pause
         self._parameters: dict[str, Parameters] = {}  # by the model's name
@@ -215,7 +222,7 @@ class ChatCompletions:
         key = self._settings.api_key
         if key is not None and key.get_secret_value():
             why = why.replace(key.get_secret_value(), "***")
-        return HaltpointError(code, f"the model's server {host} {what or does}", why, fix)
+        return HaltpointError(code, f"the model's server {host} {what or does}", why, fix.format(**self._named))
 
 
 def _is_private(host: str) -> bool:

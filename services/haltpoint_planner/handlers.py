@@ -29,7 +29,7 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
-from haltpoint_planner.model import Model
+from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts, verifying
 from haltpoint_planner.prompting.context import ContextReader
 from haltpoint_planner.prompting.verifying import Check
@@ -47,8 +47,7 @@ class PlannerHandler:
     def __init__(
         self,
         reader: ContextReader,
-        model: Model,
-        chosen: Callable[[bool], str],
+        models: Models,
         receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         tracing: telemetry.Tracing,
@@ -60,8 +59,7 @@ class PlannerHandler:
         prices: Mapping[str, Price] = MappingProxyType({}),
     ) -> None:
         self._reader = reader
-        self._model = model
-        self._chosen = chosen
+        self._models = models
         self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._tracing = tracing
@@ -183,10 +181,13 @@ class PlannerHandler:
                 found = await verifying.run(self._check, verifying.case_of(context))
                 await self._receipt_store.record_thought(ref, checked(message, found), request.words or "")
                 return
-            span = self._span(message, context.task.conversation_id)
+            section = None if context.agent is None else context.agent.model
+            name = self._models.name_of(context.endpoint, another=request.other_model)
+            span = self._span(message, name, context.task.conversation_id)
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
             try:
-                reply = await self._model.ask(self._chosen(request.other_model), prompts.build(context), request)
+                model = self._models.port_to(section, context.endpoint)
+                reply = await model.ask(name, prompts.build(context), request)
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
@@ -199,9 +200,8 @@ class PlannerHandler:
             outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
-    def _span(self, message: ToPlanner, conversation: str | None) -> Span | None:
+    def _span(self, message: ToPlanner, model: str, conversation: str | None) -> Span | None:
         request = message.data
-        model = self._chosen(request.other_model)
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
             telemetry.PROVIDER: "openai",  # whose API it speaks: more cannot be known

@@ -6,10 +6,12 @@ import msgspec
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse
 
+from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.contract import plan_faults, task_fault
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability.telemetry import finish
@@ -50,7 +52,9 @@ def routes(gateway: Gateway) -> APIRouter:
             raise Problem(422, "invalid_fields", fault, hint=hint)
         key = idempotency_key
         chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
-        refusal = None if task.plan is None else await _refusal(task.plan, gateway)
+        refusal = await _agent_refusal(task, gateway)
+        if refusal is None and task.plan is not None:
+            refusal = await _refusal(task, task.plan, gateway)
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
         looks = refusal is not None or task.conversation_id is not None
         if looks and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
@@ -107,11 +111,26 @@ async def _answer(
     return await take_answer(gateway, request, answer, who, idempotency_key)
 
 
-async def _refusal(plan: Plan, gateway: Gateway) -> Problem | None:
+async def _agent_refusal(task: Task, gateway: Gateway) -> Problem | None:
+    """Why the agent that a task names cannot work on it: None when it can, or when it names none."""
+    if task.agent is None:
+        return None
+    _, agents = await gateway.store.agents.current()
+    if agents.named(task.agent) is None:  # as they are now
+        _, agents = await gateway.store.agents.current(anew=True)
+    if agents.named(task.agent) is not None:
+        return None
+    apply = "Apply an agents file: haltpoint agent apply FILE. Or leave `agent` out."
+    hint = f"There are: {agents.names}." if agents.agents else apply
+    return Problem(422, "no_such_agent", f"There is no agent {task.agent!r}.", hint=hint)
+
+
+async def _refusal(task: Task, plan: Plan, gateway: Gateway) -> Problem | None:
     """All faults of a literal plan at once (C1): None when it has none."""
-    faults = plan_faults(plan, await gateway.catalogue.recent(), Policy(), literal=True)
+    _, agents = ("", Agents()) if task.agent is None else await gateway.store.agents.current()
+    faults = plan_faults(plan, with_agents(await gateway.catalogue.recent(), agents, task), Policy(), literal=True)
     if faults:  # of tools as they are now
-        faults = plan_faults(plan, await gateway.catalogue.read(), Policy(), literal=True)
+        faults = plan_faults(plan, with_agents(await gateway.catalogue.read(), agents, task), Policy(), literal=True)
     if not faults:
         return None
     labels = {step.id: step.label for step in plan.steps if step.label}

@@ -18,7 +18,7 @@ from haltpoint.contracts.base import action_id, chain_of, thought_id, undo_id
 from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -69,7 +69,7 @@ class Receipt:
 @dataclass(frozen=True)
 class Context:
     """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are;
-    `agent` is the one that works on the task, if it names one.
+    `agent` is the one that works on the task, if it names one, and `endpoint` its own model, if it has one.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """
@@ -84,6 +84,7 @@ class Context:
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
     agent: Agent | None = None
+    endpoint: ModelEndpoint | None = None
 
     @cached_property
     def step(self) -> Step | None:
@@ -136,7 +137,7 @@ class ContextReader:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
         agents = Agents() if asked.assigned is None else await self._versions.version(asked.assigned.version)
-        tools = with_agents(tools, agents, asked)
+        tools, agent = with_agents(tools, agents, asked), agents.named(asked.agent)
         context = Context(
             request,
             asked,
@@ -144,7 +145,8 @@ class ContextReader:
             tuple(receipt for receipt, _ in actions if receipt is not None),
             previous=thought_of(before).raw if before else "",
             tools=tools,
-            agent=agents.named(asked.agent),
+            agent=agent,
+            endpoint=None if agent is None or agent.model is None else agents.models[agent.model],
         )
         if request.step_id is not None and context.step is None:
             return None

@@ -243,12 +243,17 @@ class UsageView(View):
     cost: float = 0.0
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class ChainSummary(View):
-    """One line of the list of chains."""
+    """One line of the list of chains. `agent` is there when the task names one."""
 
     id: str
     status: str
     goal: str
+    agent: str | None = Field(default=None, exclude_if=_is_none)
     error: ErrorView | None = None
     created_at: datetime
     updated_at: datetime

@@ -27,6 +27,7 @@ def add_to(app: typer.Typer) -> None:
         shell: Shell,
         goal: Annotated[str, typer.Argument(help="What to do, in words.")] = "",
         plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
+        agent: Annotated[str | None, typer.Option(help="The agent that works on it, of the agents file.")] = None,
         conversation: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
         mode: Annotated[
             Mode | None,
@@ -76,6 +77,7 @@ def add_to(app: typer.Typer) -> None:
             tools=tools or [],
             budget=budget,
             deadline=deadline,
+            agent=agent,
             conversation_id=conversation,
             mode=mode,
             style=style,

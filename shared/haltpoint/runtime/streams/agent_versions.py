@@ -38,12 +38,12 @@ class AgentVersions:
         reply = await self._calls.call("FCALL", f"{PREFIX}apply_agents", 1, self._events, *args)
         return bool(reply == b"applied")
 
-    async def current(self) -> tuple[str, Agents]:
-        """The digest of the version that counts for chains that begin, as of the last second, and what it says; "" and
-        nothing without a file.
+    async def current(self, *, anew: bool = False) -> tuple[str, Agents]:
+        """The digest of the version that counts for chains that begin, as of the last second or read `anew`, and what
+        it says; "" and nothing without a file.
         """
         now = asyncio.get_running_loop().time()
-        if now - self._read_at >= _RECENT:
+        if anew or now - self._read_at >= _RECENT:
             self._current = (await self._calls.call("GET", self._key) or b"").decode()
             self._read_at = now
         return self._current, await self.version(self._current)

@@ -114,7 +114,11 @@ def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
             if call.deed is not None and call.error is None:
                 yield _deed(call.key, call.tool, call.deed, at, by)
         if told.below is not None:
-            yield from _deeds(told.below, by)
+            agent = told.below.chain.agent
+            yield from (
+                deed if agent is None or deed.agent else msgspec.structs.replace(deed, agent=agent)
+                for deed in _deeds(told.below, by)
+            )
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
             before = receipt.metadata.stands_in_for
             deed = _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)

@@ -22,6 +22,7 @@ from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.chain_codec import below_of
 from haltpoint.runtime.store.rows import Kind, StoredAction, StoredRequest, StoredThought
 from haltpoint.runtime.views import contract_view, log_view
 from haltpoint.runtime.views.answer_view import Told, Tree, calls_in, final_answer, ran_line
@@ -85,6 +86,7 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
         id=chain_id,
         status=head["status"],
         goal=task.goal,
+        agent=task.agent,
         error=_error(end),
         created_at=moment(head["created"]),
         updated_at=moment(head["updated"]),
@@ -144,9 +146,16 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
         never_executed=tuple(map(_never_executed, log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))),
         requests=requests,
         budget=task.budget,
-        usage=views.UsageView.model_validate({name: head.get(name, 0) for name in views.UsageView.model_fields}),
+        usage=_usage(head),
         deadline=moment(head.get("deadline", head["created"])),
     )
+
+
+def _usage(head: Fields) -> views.UsageView:
+    """What the chain has used, with what its agents have and hold."""
+    below = below_of(head.get("below", ""))
+    used = {name: float(head.get(name, 0)) + getattr(below, name) for name in views.UsageView.model_fields}
+    return views.UsageView.model_validate(used)
 
 
 def _error(end: Mapping[str, Any]) -> views.ErrorView | None:

@@ -1,0 +1,58 @@
+"""The models that thoughts go to: the configured one, and those that agents name in the agents file."""
+
+import os
+from typing import Final
+
+import httpx
+from pydantic import SecretStr
+
+from haltpoint.contracts.work.agents import ModelEndpoint
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import ModelSettings
+from haltpoint_planner.chat_completions import ChatCompletions
+from haltpoint_planner.model import Model
+
+_REMEMBERED: Final = 100
+
+
+class Models:
+    """A port for each address and key: what one has learnt of its server it keeps."""
+
+    def __init__(self, configured: ModelSettings, http: httpx.AsyncClient) -> None:
+        self._configured = configured
+        self._http = http
+        self._default = ChatCompletions(configured, http)
+        self._own: dict[ModelEndpoint, ChatCompletions] = {}
+
+    def name_of(self, endpoint: ModelEndpoint | None, *, another: bool) -> str:
+        """What the model is called where it is; `another`: a person wants the other one to try, if there is one."""
+        return self._configured.chosen(another) if endpoint is None else endpoint.name
+
+    def port_to(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
+        """The port to the model of this section of the agents file; None: the configured one. Raises HaltpointError
+        HP-303 when the environment has no key for it.
+        """
+        if endpoint is None:
+            return self._default
+        if endpoint not in self._own:
+            if len(self._own) >= _REMEMBERED:
+                self._own.clear()
+            settings = ModelSettings(
+                base_url=endpoint.base_url,
+                name=endpoint.name,
+                api_key=_key(section, endpoint.api_key_env),
+                timeout=endpoint.timeout,
+                max_tokens=endpoint.max_tokens,
+                headers=self._configured.headers,
+            )
+            self._own[endpoint] = ChatCompletions(settings, self._http, section=section)
+        return self._own[endpoint]
+
+
+def _key(section: str | None, variable: str | None) -> SecretStr | None:
+    if variable is None:
+        return None
+    if not (key := os.environ.get(variable)):
+        what, why = f"the model {section} has no key", f"{variable} is not set in the planner's environment"
+        raise HaltpointError("HP-303", what, why, f"Set {variable}, or correct api_key_env of [models.{section}]")
+    return SecretStr(key)
