@@ -21,6 +21,7 @@ from typing import Final, cast
 from opentelemetry.trace import Span
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
@@ -201,7 +202,11 @@ class Executor:
             if span is not None:
                 trace = telemetry.context_of(span, trace)
                 span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
-            decided.append(Decided(received, decision, now, trace))
+            begun = [one for one in decision.outputs if isinstance(one, StartChild) and one.task.agent is not None]
+            agents = {one.action.child: self._spans.agent(one, trace) for one in begun} if begun and trace else {}
+            spans += (one for one in agents.values() if one is not None)
+            contexts = {name: told for name, one in agents.items() if (told := telemetry.context_of(one, trace))}
+            decided.append(Decided(received, decision, now, trace, contexts))
         return ChainCommit(loaded, decided, entries)
 
     async def _write(self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]) -> list[str]:

@@ -1,7 +1,8 @@
-"""The spans of decisions: one for each event of a chain that is traced."""
+"""The spans of decisions: one for each event of a chain that is traced, and one for each agent's chain that begins."""
 
 from opentelemetry.trace import Span, SpanKind
 
+from haltpoint.chain.model.outputs import StartChild
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToExecutor
 from haltpoint.runtime.observability import telemetry
@@ -34,3 +35,8 @@ class EventSpans:
             {**self._attributes, **about},
             caused_by=message.traceparent,
         )
+
+    def agent(self, begun: StartChild, trace: str) -> Span | None:
+        """The span of a chain that carries out a call of an agent; None when the chain is not traced."""
+        about = telemetry.agent_attributes(begun.action.child, begun.task)
+        return self._tracing.start(telemetry.agent_span(begun.task), trace, SpanKind.INTERNAL, about)

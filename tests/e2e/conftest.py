@@ -17,6 +17,7 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
+from tests.e2e.agents import AGENTS
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
@@ -46,7 +47,9 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
     script = folder / "script.json"
-    rules = script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless") + STUBBORN + OBEDIENT
+    rules = (
+        script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless") + STUBBORN + OBEDIENT + AGENTS
+    )
     script.write_text(json.dumps({"model": "contacts", "rules": rules}))
     model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")
     state = folder / "state"

@@ -8,6 +8,9 @@ One trace per chain, across all processes. Its tree is three deep whatever the c
     │   └── chat qwen2.5                       the planner
     └── wait_for_human clarification           written afterwards, from question to answer; waiting is no error
 
+The root's name is that of the agent that its task names. A chain that another hands its task on to has such a span of
+its own, below the decision that began it.
+
 The root's context is in the chain's hash (`trace`); a message carries the context of the decision that sent it, so
 context travels in the messages and in nothing else. Whether a chain is sampled is decided once, at its submission, by
 the standard OTEL_TRACES_SAMPLER; a chain that is sampled out costs nothing anywhere, and is still whole in its log.
@@ -83,6 +86,22 @@ def valid(traceparent: str | None) -> bool:
     return bool(traceparent and _TRACEPARENT.fullmatch(traceparent))
 
 
+def agent_span(task: Task) -> str:
+    """The name of a chain's own span."""
+    return f"invoke_agent {task.agent or 'haltpoint'}"
+
+
+def agent_attributes(chain_id: str, task: Task) -> dict[str, Value]:
+    """What a chain's own span says of it."""
+    return {
+        OPERATION: "invoke_agent",
+        PROVIDER: "haltpoint",
+        AGENT: task.agent or "haltpoint",
+        CHAIN: chain_id,
+        GOAL_GIVEN: bool(task.goal),
+    }
+
+
 class Tracing:
     """The spans of one service. Without an exporter every method is a cheap no-op that passes the context on."""
 
@@ -98,18 +117,10 @@ class Tracing:
         if self._tracer is None:
             return (parent if valid(parent) else None), None
         context = set_span_in_context(NonRecordingSpan(_context(parent))) if parent and valid(parent) else None
-        attributes: dict[str, Value] = {
-            OPERATION: "invoke_agent",
-            PROVIDER: "haltpoint",
-            AGENT: "haltpoint",
-            CHAIN: chain_id,
-            GOAL_GIVEN: bool(task.goal),
-        }
+        attributes = agent_attributes(chain_id, task)
         if task.conversation_id is not None:
             attributes[CONVERSATION] = task.conversation_id
-        span = self._tracer.start_span(
-            "invoke_agent haltpoint", context=context, kind=SpanKind.INTERNAL, attributes=attributes
-        )
+        span = self._tracer.start_span(agent_span(task), context=context, kind=SpanKind.INTERNAL, attributes=attributes)
         return _traceparent(span.get_span_context()), span
 
     def wanted(self, parent: str | None) -> bool:

@@ -59,12 +59,15 @@ class Loaded(Struct, frozen=True, gc=False):
 
 
 class Decided(Struct, frozen=True, gc=False):
-    """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs."""
+    """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs,
+    `agents` that of the chains of agents that it begins, by their ids.
+    """
 
     received: Received
     decision: Decision
     now: int
     trace: str | None = None
+    agents: dict[str, str] = {}
 
 
 @value
@@ -185,7 +188,8 @@ def _operations(each: Decided, output: Output) -> list[ops.Operation]:
                 raise ValueError(f"action {action.id} is resolved without an outcome")
             return [ops.ResolveAction(local(action.id), encode(action.outcome).decode(), action.data)]
         case StartChild():
-            begun = _begin_child(output, envelope)
+            trace = each.agents.get(output.action.child, each.trace)
+            begun = _begin_child(output, Envelope(chain.id, rfc3339(each.now), trace))
             return [begun] if output.admitted else [_record(output.action), begun]
         case CancelChild():
             message = encode(envelope.child_cancelled(output.chain_id, output.reason)).decode()

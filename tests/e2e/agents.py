@@ -1,0 +1,56 @@
+"""A model that works as two agents: one behaves well, one does what it may not, and says what it did not do."""
+
+from typing import Any, Final
+
+from tests.e2e.stubborn import when
+
+AGENTS_FILE: Final = """
+[[agents]]
+name = "desk"
+description = "Takes every wish."
+prompt = "You are the desk."
+style = "react"
+tools = ["lookup_contacts"]
+agents = ["courier"]
+
+[[agents]]
+name = "courier"
+description = "Finds a person and sends them a message."
+prompt = "You are the courier."
+style = "react"
+tools = ["lookup_contacts", "send_message"]
+"""
+
+
+def _call(name: str, /, **arguments: Any) -> dict[str, Any]:
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+_DELIVER: Final = r"^Deliver to (?P<name>\w+): (?P<words>.+)"
+_FOUND: Final = "{{results.lookup_contacts.data.contact_id}}"
+_BRIEF: Final = r"^Brief (?P<name>\w+) (?P<words>.+)"
+_SHOUT: Final = r"^Shout (?P<name>\w+) (?P<words>.+)"
+_MADE_UP: Final = r"^Blurt to (?P<name>\w+): (?P<words>.+)"
+
+AGENTS: Final[list[dict[str, Any]]] = [
+    when("reason", _BRIEF, {"content": "It was delivered."}, results=["courier"]),
+    when(
+        "reason",
+        _BRIEF,
+        _call("courier", task="Deliver to {{goal.name}}: {{goal.words}}"),
+    ),
+    when("reason", _DELIVER, _call("lookup_contacts", query="{{goal.name}}"), without=["lookup_contacts"]),
+    when("reason", _DELIVER, {"content": "Delivered."}, results=["send_message"]),
+    when("reason", _DELIVER, _call("send_message", recipient_id=_FOUND, content="{{goal.words}}")),
+    # The careless one does the work of another agent itself, then has it done with an id that nobody has looked up.
+    when("reason", _SHOUT, {"content": "I told them all."}, results=["courier"]),
+    when(
+        "reason",
+        _SHOUT,
+        _call("send_message", recipient_id="user_jan001", content="{{goal.words}}"),
+        attempt=1,
+    ),
+    when("reason", _SHOUT, _call("courier", task="Blurt to {{goal.name}}: {{goal.words}}")),
+    when("reason", _MADE_UP, {"content": "I sent it to user_jan001, and to all others too."}, attempt=2),
+    when("reason", _MADE_UP, _call("send_message", recipient_id="user_made_up", content="{{goal.words}}")),
+]

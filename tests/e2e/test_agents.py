@@ -1,0 +1,123 @@
+"""Agents over real processes: a task is handed on, a person is asked below, and each answer says what was done (I)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from haltpoint.client import Client, GatewayError
+from haltpoint.contracts.people.humans import RequestKind
+from tests.e2e.agents import AGENTS_FILE
+from tests.e2e.otlp import Received, Receiver
+from tests.e2e.running import Running, executors_killed
+from tests.support import wait_until
+
+
+@pytest.fixture
+async def agents(system: Running, tmp_path: Path) -> str:
+    """The version of the agents file, which is applied."""
+    file = tmp_path / "agents.toml"
+    file.write_text(AGENTS_FILE)
+    done = await system.typed("agent", "apply", str(file), "--json")
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["version"])
+
+
+async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
+    system: Running, client: Client, agents: str
+) -> None:
+    run = await client.run(task={"goal": "Brief Jane I am late", "agent": "desk"})
+    result = await run.result()
+    assert (result.status, result.chain.agent, result.chain.violations) == ("completed", "desk", ())
+    child = await client.chain(f"{run.id}~react-1")
+    assert (child.status, child.agent, child.goal) == ("completed", "courier", "Deliver to Jane: I am late")
+    (deed,) = result.answer.deeds
+    assert (deed.agent, deed.tool, deed.action_id) == ("courier", "send_message", f"{child.id}.react.2")
+    assert [(one.to, one.content) for one in system.sent(child.id)] == [("user_jan001", "I am late")]
+    (action,) = result.chain.steps[0].actions
+    assert action.receipt is not None
+    assert action.receipt.data == {"agent": "courier", "text": "Delivered."}
+    assert (action.child, action.receipt.metadata.agent) == (child.id, "courier")
+    assert result.chain.usage.turns == 2 + child.usage.turns
+    assert [one.violation for step in child.steps for one in step.violations] == []
+
+
+async def test_i1_a_question_below_is_answered_and_only_its_chain_continues_after_a_crash(
+    system: Running, client: Client, agents: str
+) -> None:
+    run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
+    child = f"{run.id}~react-1"
+    await wait_until(lambda: _waits(client, child))
+    assert (await client.chain(run.id)).status == "executing"
+    (request,) = [one for one in (await client.requests()).items if one.chain_id == child]
+    assert request.kind is RequestKind.CLARIFICATION
+    async with executors_killed(system):
+        await client.answer(request.id, option_id=request.options[0].id)
+    result = await run.result()
+    assert result.status == "completed"
+    assert [one.to for one in system.sent(child)] == [request.options[0].id]
+
+
+async def _waits(client: Client, chain_id: str) -> bool:
+    try:
+        return (await client.chain(chain_id)).status == "awaiting_clarification"
+    except GatewayError:
+        return False
+
+
+async def test_i1_a_careless_agent_does_nothing_that_it_may_not_and_its_words_are_no_deeds(
+    system: Running, client: Client, agents: str
+) -> None:
+    run = await client.run(task={"goal": "Shout Jane I am late", "agent": "desk"})
+    result = await run.result()
+    child = await client.chain(f"{run.id}~react-1")
+    assert [one.violation.value for step in result.chain.steps for one in step.violations] == ["not_allowed"]
+    assert [one.violation.value for step in child.steps for one in step.violations] == ["no_provenance"]
+    assert (result.answer.deeds, system.sent(run.id), system.sent(child.id)) == ((), [], [])
+
+
+async def test_r1_whoever_cancels_the_task_cancels_what_it_was_handed_on_to(
+    system: Running, client: Client, agents: str
+) -> None:
+    run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
+    child = f"{run.id}~react-1"
+    await wait_until(lambda: _waits(client, child))
+    await client.cancel(run.id)
+    assert (await run.result()).status == "cancelled"
+    below = await client.attach(child).result()
+    assert below.status == "cancelled"
+    assert [one.status.value for one in below.chain.requests] == ["withdrawn"]
+
+
+async def test_a_change_of_the_file_counts_for_chains_that_begin_later(
+    system: Running, client: Client, agents: str, tmp_path: Path
+) -> None:
+    run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
+    child = f"{run.id}~react-1"
+    await wait_until(lambda: _waits(client, child))
+    other = tmp_path / "other.toml"
+    other.write_text('[[agents]]\nname = "legal"\ndescription = "Reads contracts."')
+    assert (await system.typed("agent", "apply", str(other))).returncode == 0
+    (request,) = [one for one in (await client.requests()).items if one.chain_id == child]
+    await client.answer(request.id, option_id=request.options[0].id)
+    assert (await run.result()).status == "completed"
+    refused = await system.typed("run", "Brief Jane I am late", "--agent", "desk")
+    assert refused.returncode == 2
+    assert "There are: legal" in refused.stderr
+
+
+async def test_the_spans_of_an_agent_are_in_the_trace_of_the_root(
+    system: Running, client: Client, agents: str, receiver: Receiver
+) -> None:
+    run = await client.run(task={"goal": "Brief Jane I am here", "agent": "desk"})
+    assert (await run.result()).status == "completed"
+    child = f"{run.id}~react-1"
+
+    def spans() -> dict[str, Received]:
+        return {one.name: one for one in receiver.of_chain(run.id) if one.name.startswith("invoke_agent")}
+
+    await wait_until(lambda: len(spans()) == 2)
+    desk, courier = spans()["invoke_agent desk"], spans()["invoke_agent courier"]
+    assert (desk.attributes["gen_ai.agent.name"], courier.attributes["haltpoint.chain.id"]) == ("desk", child)
+    own = [one for one in receiver.of_chain(run.id) if one.parent_id == courier.span_id]
+    assert {one.attributes["haltpoint.chain.id"] for one in own} == {child}
