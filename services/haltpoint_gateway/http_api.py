@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
-from haltpoint_gateway.api import chains, health, requests, stats, tasks, tools
+from haltpoint_gateway.api import agents, chains, health, requests, stats, tasks, tools
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.problems import ProblemDocument, install
@@ -29,7 +29,7 @@ def make_api(gateway: Gateway) -> FastAPI:
         separate_input_output_schemas=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
-    for resource in (tasks, chains, requests, tools, stats, health):
+    for resource in (tasks, chains, requests, tools, agents, stats, health):
         app.include_router(resource.routes(gateway))
     install(app)
     app.add_middleware(Guard, keyring=gateway.keyring)

@@ -26,6 +26,7 @@ from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, Reque
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.views import (
     ActionRecord,
+    AgentView,
     ChainSummary,
     ChainView,
     EventView,
@@ -238,6 +239,10 @@ class Client:
     async def tools(self) -> tuple[ToolView, ...]:
         """The catalogue, by name."""
         return (await self._get(Page[ToolView], "/v1/tools")).items
+
+    async def agents(self) -> tuple[AgentView, ...]:
+        """The agents of the file that counts for chains that begin, in its order."""
+        return (await self._get(Page[AgentView], "/v1/agents")).items
 
     async def stats(self, days: int = 7) -> StatsView:
         """The failure history of so many days; for admins."""

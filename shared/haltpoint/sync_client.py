@@ -110,6 +110,7 @@ class SyncClient:
     request = _waits(Client.request)
     answer = _waits(Client.answer)
     tools = _waits(Client.tools)
+    agents = _waits(Client.agents)
     stats = _waits(Client.stats)
 
     def wait(self, call: Coroutine[Any, Any, _T]) -> _T:

@@ -116,8 +116,6 @@ async def _agent_refusal(task: Task, gateway: Gateway) -> Problem | None:
     if task.agent is None:
         return None
     _, agents = await gateway.store.agents.current()
-    if agents.named(task.agent) is None:  # as they are now
-        _, agents = await gateway.store.agents.current(anew=True)
     if agents.named(task.agent) is not None:
         return None
     apply = "Apply an agents file: haltpoint agent apply FILE. Or leave `agent` out."

@@ -19,7 +19,7 @@ from haltpoint.contracts.results import Option, ToolResult
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, StepType
-from haltpoint.contracts.work.tasks import Budget, Mode
+from haltpoint.contracts.work.tasks import Budget, Mode, Style
 from haltpoint.contracts.work.thoughts import StepDecision, Strike, Violation
 
 Item = TypeVar("Item")
@@ -350,6 +350,30 @@ class StatsView(View):
     models: tuple[StatsRow, ...] = ()
     patterns: tuple[StatsRow, ...] = ()
     days: tuple[DayView, ...] = ()
+
+
+class AgentView(View):
+    """An agent of the agents file, as it counts for chains that begin: `version` is the file's digest.
+
+    `under_way` are its chains that have begun and not ended, `failures` those of the reader's that failed last. `tools`
+    null: every tool that is not internal; `unserved` are globs of them that no tool fits that is served.
+    """
+
+    name: str
+    description: str
+    version: str
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    unserved: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    mode: Mode | None = None
+    style: Style | None = None
+    strikes: int | None = None
+    max_turns: int | None = None
+    parallel: int | None = None
+    budget: Budget = Budget()
+    under_way: int = 0
+    failures: tuple[ChainSummary, ...] = ()
 
 
 class ToolView(View):

@@ -78,3 +78,18 @@ async def test_a_literal_plan_may_hand_on_to_those_that_its_agent_may_hand_on_to
     for agent in ({}, {"agent": "billing"}):
         document = problem(await system.http.post("/v1/tasks", json=wish | agent), 422, "invalid_plan")
         assert "no tool is called 'billing'" in document["errors"][0]["message"]
+
+
+async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
+    assert (await system.http.get("/v1/agents")).json() == {"items": [], "next_cursor": None}
+    await apply(system)
+    await system.http.post("/v1/tasks", json={"goal": "Refund it", "agent": "front"})
+    front, billing = (await system.http.get("/v1/agents")).json()["items"]
+    assert (front["name"], front["agents"], front["mode"], front["version"]) == (
+        "front",
+        ["billing"],
+        "strict",
+        FILE.digest,
+    )
+    assert (billing["tools"], billing["unserved"], billing["under_way"]) == (["refund"], ["refund"], 0)
+    assert "prompt" not in front

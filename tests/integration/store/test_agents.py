@@ -43,12 +43,3 @@ async def test_what_was_read_is_remembered_and_what_is_forgotten_says_nothing(de
     await desk.redis.flushdb()
     assert await reader.version(ONE.digest) == ONE
     assert await versions(desk).version(ONE.digest) == Agents()
-
-
-async def test_a_version_is_looked_up_anew_after_a_second_at_most(desk: Desk) -> None:
-    reader = versions(desk)
-    await reader.apply(ONE, 100)
-    assert (await reader.current())[0] == ONE.digest
-    await versions(desk).apply(TWO, 100)
-    while (await reader.current())[0] != TWO.digest:
-        pass

@@ -53,10 +53,10 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
     origin = drafted if task.plan is None else PlanOrigin.LITERAL
-    agent = {} if task.agent is None else {"agent": task.agent}
-    work.tell(FactType.CHAIN_STARTED, None, origin=origin.value, **agent)
+    known = work.world.agents.named(task.agent)
+    work.tell(FactType.CHAIN_STARTED, None, origin=origin.value, **({} if known is None else {"agent": known.name}))
     work.status = ChainStatus.PLANNING
-    if task.agent is not None and work.world.agents.named(task.agent) is None:
+    if task.agent is not None and known is None:
         return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
     if task.plan is not None:
         faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True, undoing=is_undo(work.id))

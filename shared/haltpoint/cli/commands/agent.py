@@ -1,19 +1,50 @@
 """`haltpoint agent`: who works on tasks, and the file that says so."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haltpoint.cli.errors import CliError
+from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.contracts.views import AgentView
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
 
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="Check and apply the agents file.", no_args_is_help=True)
+    app = typer.Typer(help="List and show agents; check and apply the agents file.", no_args_is_help=True)
     parent.add_typer(app, name="agent")
+
+    @verb(app, "list", gateway=True)
+    def list_(shell: Shell) -> None:
+        """List the agents of the file that counts for chains that begin."""
+        found = talk(shell, lambda client: client.agents())
+        if shell.json:
+            shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
+            return
+        for one in found:
+            shell.row(one.name, f"{one.under_way} under way", one.description)
+        if not found:
+            shell.note("There is no agents file: haltpoint agent apply FILE")
+
+    @verb(app, "show", gateway=True)
+    def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
+        """Show one agent: what it may do, its chains under way, and those that failed last."""
+        found = {one.name: one for one in talk(shell, lambda client: client.agents())}
+        if name not in found:
+            why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
+            raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
+        if shell.json:
+            shell.emit(found[name].model_dump(mode="json"))
+        else:
+            for line in _lines(found[name]):
+                shell.out.print(line, markup=False)
 
     @verb(app, "check")
     def check(shell: Shell, file: _FILE) -> None:
@@ -41,3 +72,18 @@ def add_to(parent: typer.Typer) -> None:
         else:
             words = "counts for chains that begin from now on" if applied else "was applied before"
             shell.note(f"version {found.digest} {words}; agents: {found.names}")
+
+
+def _lines(agent: "AgentView") -> Iterator[str]:
+    yield f"{agent.name}  (version {agent.version}; {agent.under_way} under way)"
+    yield f"\n{agent.description}\n"
+    yield f"  model: {agent.model or 'the configured one'}"
+    yield f"  tools: {', '.join(agent.tools) if agent.tools is not None else 'all that are not internal'}"
+    if agent.unserved:
+        yield f"  no worker serves: {', '.join(agent.unserved)}"
+    if agent.agents:
+        yield f"  may hand on to: {', '.join(agent.agents)}"
+    limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel")}
+    limits |= {f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__}
+    yield from (f"  {name}: {value}" for name, value in limits.items() if value is not None)
+    yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)

@@ -1,21 +1,24 @@
-"""What a decision adds to the failure history (CONTRACT D5): counters by tool, model and pattern, a field for each.
+"""What a decision adds to the failure history (CONTRACT D5): counters by tool, model, pattern and agent, a field each.
 
-A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured and of the
-policy's patterns: what a model made up is counted as one, so that nobody can fill the history.
+A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured, of the
+policy's patterns and of agents of the file: what a model made up is counted as one, so that nobody can fill the
+history.
 """
 
 from typing import Final
 
+from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
-from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.thoughts import Violation
 
 UNKNOWN: Final = "?"
 """The name of what has none: a tool that does not exist, a model that did not say who it is."""
 
+_STARTED: Final = FactType.CHAIN_STARTED
 _COMPLETED: Final = FactType.ACTION_COMPLETED
 _VIOLATED: Final = FactType.CONTRACT_VIOLATED
 _ESCALATED: Final = FactType.CHAIN_ESCALATED
@@ -42,6 +45,10 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             counts[f"tool:answered:{_about(before, fact)}"] += 1
             if fact.details.get("decision") == Choice.NONE.value:
                 counts[f"tool:none:{_about(before, fact)}"] += 1
+        elif kind is _STARTED and "agent" in fact.details:
+            counts[f"agent:begun:{fact.details['agent']}"] += 1
+        elif kind in FINAL_FACTS and before.task.agent and fact.details.get("code") != Code.AGENT_GONE:
+            counts[f"agent:ended:{before.task.agent}"] += 1
         elif kind is _VIOLATED:
             broken = True
         elif kind is _ESCALATED:

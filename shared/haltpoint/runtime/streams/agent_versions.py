@@ -4,10 +4,6 @@ A version is named by its digest and never changes. A chain keeps the one that i
 chains that begin.
 """
 
-import asyncio
-import math
-from typing import Final
-
 import msgspec
 
 from haltpoint.contracts.catalogue import Stream
@@ -16,19 +12,15 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
 
-_RECENT: Final = 1.0
-
 
 class AgentVersions:
-    """Written by `haltpoint agent apply`, read by executor, planner and gateway. What was read is remembered."""
+    """Written by `haltpoint agent apply`, read by executor, planner and gateway. A version is read once."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._calls = calls
         self._key = topology.key(0, "agents")
         self._events = topology.stream(0, Stream.EVENTS)
         self._known = {"": Agents()}
-        self._current = ""
-        self._read_at = -math.inf
 
     async def apply(self, agents: Agents, keep: float) -> bool:
         """Make it the version that counts for chains that begin; the one before is kept for `keep` s. False: it was
@@ -38,15 +30,12 @@ class AgentVersions:
         reply = await self._calls.call("FCALL", f"{PREFIX}apply_agents", 1, self._events, *args)
         return bool(reply == b"applied")
 
-    async def current(self, *, anew: bool = False) -> tuple[str, Agents]:
-        """The digest of the version that counts for chains that begin, as of the last second or read `anew`, and what
-        it says; "" and nothing without a file.
+    async def current(self) -> tuple[str, Agents]:
+        """The digest of the version that counts for chains that begin, and what it says; "" and nothing without a
+        file.
         """
-        now = asyncio.get_running_loop().time()
-        if anew or now - self._read_at >= _RECENT:
-            self._current = (await self._calls.call("GET", self._key) or b"").decode()
-            self._read_at = now
-        return self._current, await self.version(self._current)
+        digest = (await self._calls.call("GET", self._key) or b"").decode()
+        return digest, await self.version(digest)
 
     async def version(self, digest: str) -> Agents:
         """What a version says; one that is forgotten says nothing."""

@@ -14,6 +14,7 @@ KEPT: Final = 30
 """Days for which a day's counters are kept (see `hp3_commit`)."""
 
 _EPOCH: Final = date(1970, 1, 1)
+_BEGUN: Final = "agent:begun:"
 
 
 class History:
@@ -25,6 +26,25 @@ class History:
 
     async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
         """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask which one is meant."""
+        by_day = await self._counted(days)
+        numbers, total = list(by_day), _added_up(by_day)
+        return StatsView(
+            since=_EPOCH + timedelta(days=numbers[0]),
+            until=_EPOCH + timedelta(days=numbers[-1]),
+            tools=tuple(_with_direct(row, total, clarifying) for row in _rows(total, "tool")),
+            models=_rows(total, "model"),
+            patterns=_rows(total, "pattern"),
+            days=tuple(_day(number, by_day[number]) for number in numbers),
+        )
+
+    async def under_way(self) -> dict[str, int]:
+        """By the name of an agent its chains that have begun and not ended: none of them is older than what is kept."""
+        total = _added_up(await self._counted(KEPT))
+        begun = {field.partition(":begun:")[2]: count for field, count in total.items() if field.startswith(_BEGUN)}
+        return {name: max(0, count - total[f"agent:ended:{name}"]) for name, count in begun.items()}
+
+    async def _counted(self, days: int) -> dict[int, Counter[str]]:
+        """What was counted on each of the last days, by its number."""
         today = (datetime.now(UTC).date() - _EPOCH).days
         numbers = range(today - days + 1, today + 1)
         places = [(number, partition) for number in numbers for partition in range(self._topology.partitions)]
@@ -32,20 +52,14 @@ class History:
             for number, partition in places:
                 pipe.hgetall(self._topology.key(partition, "stats", str(number)))
             replies = await pipe.execute()
-        total: Counter[str] = Counter()
-        by_day: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        by_day = {number: Counter[str]() for number in numbers}
         for (number, _), reply in zip(places, replies, strict=True):
-            found = {name.decode(): int(value) for name, value in reply.items()}
-            total.update(found)
-            by_day[number].update(found)
-        return StatsView(
-            since=_EPOCH + timedelta(days=numbers[0]),
-            until=_EPOCH + timedelta(days=today),
-            tools=tuple(_with_direct(row, total, clarifying) for row in _rows(total, "tool")),
-            models=_rows(total, "model"),
-            patterns=_rows(total, "pattern"),
-            days=tuple(_day(number, by_day[number]) for number in numbers),
-        )
+            by_day[number].update({name.decode(): int(value) for name, value in reply.items()})
+        return by_day
+
+
+def _added_up(by_day: dict[int, Counter[str]]) -> Counter[str]:
+    return sum(by_day.values(), Counter[str]())
 
 
 def _rows(counts: Counter[str], by: str) -> tuple[StatsRow, ...]:

@@ -1,0 +1,41 @@
+"""Agents: those of the file that counts for chains that begin."""
+
+from fnmatch import fnmatchcase
+from typing import Final
+
+from fastapi import APIRouter
+from msgspec import structs
+
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.views import AgentView, Page
+from haltpoint.contracts.work.agents import Agent
+from haltpoint_gateway.gateway import Gateway, Reader
+from haltpoint_gateway.problems import responses
+
+_LOOKED_AT: Final = 100  # chains that failed last
+_SHOWN: Final = 3  # of them for each agent
+
+
+def routes(gateway: Gateway) -> APIRouter:
+    """The route of agents."""
+    router = APIRouter(prefix="/v1/agents", tags=["agents"])
+
+    @router.get("", responses=responses())
+    async def list_agents(who: Reader) -> Page[AgentView]:
+        """Every agent of the file, in its order, with its chains under way and those that failed last."""
+        version, agents = await gateway.store.agents.current()
+        if not agents.agents:
+            return Page[AgentView](items=())
+        under_way = await gateway.history.under_way()
+        failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
+        served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
+
+        def view(agent: Agent) -> AgentView:
+            own = [one for one in failed.items if one.agent == agent.name]
+            unserved = [g for g in agent.tools or () if not any(fnmatchcase(name, g) for name in served)]
+            said = structs.asdict(agent) | {"version": version, "under_way": under_way.get(agent.name, 0)}
+            return AgentView(**said, failures=tuple(own[:_SHOWN]), unserved=tuple(unserved))
+
+        return Page[AgentView](items=tuple(map(view, agents.agents)))
+
+    return router
