@@ -11,7 +11,7 @@ description = "Takes every wish."
 prompt = "You are the desk."
 style = "react"
 tools = ["lookup_contacts"]
-agents = ["courier"]
+agents = ["courier", "finder"]
 
 [[agents]]
 name = "courier"
@@ -19,6 +19,12 @@ description = "Finds a person and sends them a message."
 prompt = "You are the courier."
 style = "react"
 tools = ["lookup_contacts", "send_message"]
+
+[[agents]]
+name = "finder"
+description = "Finds a person."
+style = "react"
+tools = ["lookup_*"]
 """
 
 
@@ -30,6 +36,9 @@ _DELIVER: Final = r"^Deliver to (?P<name>\w+): (?P<words>.+)"
 _FOUND: Final = "{{results.lookup_contacts.data.contact_id}}"
 _BRIEF: Final = r"^Brief (?P<name>\w+) (?P<words>.+)"
 _SHOUT: Final = r"^Shout (?P<name>\w+) (?P<words>.+)"
+_RELAY: Final = r"^Relay (?P<name>\w+) (?P<words>.+)"
+_FIND: Final = r"^Find (?P<name>\w+)"
+_PASS: Final = r"^Pass (?P<id>\w+) the words (?P<words>.+)"
 _MADE_UP: Final = r"^Blurt to (?P<name>\w+): (?P<words>.+)"
 
 AGENTS: Final[list[dict[str, Any]]] = [
@@ -42,6 +51,16 @@ AGENTS: Final[list[dict[str, Any]]] = [
     when("reason", _DELIVER, _call("lookup_contacts", query="{{goal.name}}"), without=["lookup_contacts"]),
     when("reason", _DELIVER, {"content": "Delivered."}, results=["send_message"]),
     when("reason", _DELIVER, _call("send_message", recipient_id=_FOUND, content="{{goal.words}}")),
+    # One agent looks the person up, another writes to the id that it is given.
+    when("reason", _RELAY, {"content": "It was passed on."}, results=["courier"]),
+    when("reason", _RELAY, _call("finder", task="Find {{goal.name}}"), without=["finder"]),
+    when("reason", _RELAY, _call("courier", task="Pass {{results.finder.data.text}} the words {{goal.words}}")),
+    when(
+        "reason", r"^Find (?P<name>\w+)", _call("lookup_contacts", query="{{goal.name}}"), without=["lookup_contacts"]
+    ),
+    when("reason", _FIND, {"content": _FOUND}),
+    when("reason", _PASS, {"content": "Passed on."}, results=["send_message"]),
+    when("reason", _PASS, _call("send_message", recipient_id="{{goal.id}}", content="{{goal.words}}")),
     # The careless one does the work of another agent itself, then has it done with an id that nobody has looked up.
     when("reason", _SHOUT, {"content": "I told them all."}, results=["courier"]),
     when(

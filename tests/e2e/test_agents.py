@@ -75,6 +75,18 @@ async def _waits(client: Client, chain_id: str) -> bool:
         return False
 
 
+async def test_c6_what_one_agent_has_looked_up_another_may_use(system: Running, client: Client, agents: str) -> None:
+    run = await client.run(task={"goal": "Relay Jane the words I am late", "agent": "desk"})
+    result = await run.result()
+    assert (result.status, result.answer.text.partition("\n")[0]) == ("completed", "It was passed on.")
+    courier = await client.chain(f"{run.id}~react-2")
+    assert [one.to for one in system.sent(courier.id)] == ["user_jan001"]
+    (action,) = courier.steps[0].actions
+    source = action.sources["recipient_id"]
+    assert (source.source.value, source.where) == ("result", f"{run.id}~react-1.react.1 data.contact_id")
+    assert [one.violation for step in courier.steps for one in step.violations] == []
+
+
 async def test_i1_a_careless_agent_does_nothing_that_it_may_not_and_its_words_are_no_deeds(
     system: Running, client: Client, agents: str
 ) -> None:

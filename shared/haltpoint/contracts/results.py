@@ -262,7 +262,7 @@ class Metadata(Contract):
     sources: dict[str, Source] = field(default_factory=dict)
     agent: Annotated[str, Meta(description="the agent whose words the data are: no source of a value (I1)")] = ""
     spent: Annotated[Spent | None, Meta(description="what the chain of the agent has used")] = None
-    unspent: Annotated[Spent | None, Meta(description="what is left of its share of the budget")] = None
+    unspent: Annotated[Spent | None, Meta(description="the part of its share that it has not used")] = None
 
 
 class Outcome(Contract):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -588,3 +589,50 @@ def test_a_call_of_an_agent_never_asks_and_an_equal_one_gets_the_same_receipt(re
     whole.look(whole.root).propose(call("billing", task="Refund order 17"))
     assert len(whole.stories) == 2
     assert whole.root.told("action.completed")[-1]["cached"] == "c.react.1"
+
+
+# ---- many trees -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(seed: int) -> None:
+    chance = Random(seed)
+    names = ("a", "b", "c")
+    file = Agents(
+        agents=tuple(
+            Agent(name=name, description="d", agents=names, budget=Budget(turns=chance.choice((None, 2, 5))))
+            for name in names
+        )
+    )
+    budget = Budget(turns=chance.randint(1, 25), actions=chance.choice((None, chance.randint(1, 12))))
+    whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget), file)
+    whole.root.submit(read=False)
+    whole.root.read(Intent())
+
+    def play(story: Story) -> None:
+        for _ in range(40):
+            if story.final_facts:
+                return
+            if story.chain.requests:  # a person decides: three violations in a row
+                break
+            what = chance.random()
+            if what < 0.2:
+                story.propose(content="Done.")
+                continue
+            tool = call("find_order", n=story.chain.turns) if what < 0.6 else call(chance.choice(names), task=str(what))
+            decision = whole.look(story).propose(tool)
+            if any(isinstance(one, StartChild) for one in decision.outputs):
+                child = whole.begun(decision)
+                play(child)
+                whole.report(child)
+            elif any(isinstance(one, Dispatch) for one in decision.outputs):
+                story.result(done("find_order", story.action.number, story.chain.id))
+        story.cancel("it is enough")
+
+    play(whole.root)
+    chains = [story.chain for story in whole.stories.values()]
+    spent, below = whole.root.last.chain, whole.root.chain.below
+    assert sum(one.turns for one in chains) <= (budget.turns or 0)
+    assert budget.actions is None or sum(one.actions_used for one in chains) <= budget.actions
+    assert (spent.turns + below.turns, below.chains) == (sum(one.turns for one in chains), len(chains) - 1)
+    assert len(chains) <= 20

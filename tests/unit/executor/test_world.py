@@ -1,10 +1,13 @@
 """Which tools the executor knows when it decides."""
 
+from msgspec import structs
+
+from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -37,8 +40,11 @@ DRAFTED = PlanDrafted(
 
 
 class Versions:
+    def __init__(self, *known: Agents) -> None:
+        self.known = {one.digest: one for one in known}
+
     async def version(self, digest: str) -> Agents:
-        return Agents()
+        return self.known.get(digest, Agents())
 
 
 async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_last_look() -> None:
@@ -63,3 +69,21 @@ def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_nam
         assert takes_all_tools(failed, chain(react)) is (kind is ThoughtKind.INTENT)
     assert not takes_all_tools(submitted(literal), chain(literal))
     assert tools_named(submitted(literal), chain(literal)) == {"note"}
+
+
+async def test_i1_each_chain_sees_the_agents_of_its_own_version() -> None:
+    old = Agents(agents=(Agent(name="front", description="d", agents=("post",)), Agent(name="post", description="old")))
+    new = Agents(agents=(Agent(name="front", description="d"),))
+    world = CurrentWorld(Catalogue(), Versions(old, new), Policy())
+    await world.refresh()
+    tasks = {one.digest: assigned_to(Task(goal="x", agent="front"), one, one.digest) for one in (old, new)}
+    await world.know((submitted(task), chain(task)) for task in tasks.values())
+    assert world.of(tasks[old.digest]).tools["post"].description == "old"
+    assert world.of(tasks[new.digest]).tools is world.value.tools
+    assert world.of(tasks[new.digest]).agents == new
+    assert world.of(tasks[old.digest]) is world.of(tasks[old.digest])
+    assert world.of(Task(goal="x")) is world.value
+    forgotten = assigned_to(Task(goal="x", agent="front"), Agents(), "gone")
+    assert world.of(forgotten).agents == Agents()
+    for number in range(300):
+        assert "post" in world.of(structs.replace(tasks[old.digest], tools=(f"t{number}",))).tools
