@@ -41,10 +41,8 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
     assert result.chain.usage.turns == 2 + child.usage.turns
     assert [one.violation for step in child.steps for one in step.violations] == []
     listed = {one.name: one for one in await client.agents()}
-    assert (listed["desk"].version, listed["courier"].under_way) == (agents, 0)
-    assert (await system.typed("agent", "list")).stdout.splitlines()[1] == (
-        "courier\t0 under way\tFinds a person and sends them a message."
-    )
+    assert {listed["desk"].version, listed["courier"].version} == {agents}
+    assert "\tFinds a person and sends them a message.\n" in (await system.typed("agent", "list")).stdout
     shown = (await system.typed("agent", "show", "desk")).stdout
     assert "may hand on to: courier" in shown
     assert (await system.typed("agent", "show", "legal")).returncode == 1
@@ -58,7 +56,7 @@ async def test_i1_a_question_below_is_answered_and_only_its_chain_continues_afte
     await wait_until(lambda: _waits(client, child))
     assert (await client.chain(run.id)).status == "executing"
     listed = {one.name: one.under_way for one in await client.agents()}
-    assert min(listed.values()) >= 1
+    assert min(listed["desk"], listed["courier"]) >= 1
     (request,) = [one for one in (await client.requests()).items if one.chain_id == child]
     assert request.kind is RequestKind.CLARIFICATION
     async with executors_killed(system):

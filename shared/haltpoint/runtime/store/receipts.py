@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Struct, json, structs
 
 from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.base import chain_of, value
+from haltpoint.contracts.base import chain_of, root_of, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
@@ -140,12 +140,19 @@ class ReceiptStore:
         return future
 
     async def receipts(self, partition: int, action: str, others: Sequence[str]) -> dict[str, Action]:
-        """What counts of other actions of the same chain as `action`, by id; those of other chains are left out."""
-        chain = chain_of(action)
-        wanted = [one for one in others if chain_of(one) == chain]
+        """What counts of other actions of the same tree of chains as `action`, by id; all others are left out."""
+        chains = dict.fromkeys(chain_of(one) for one in others if root_of(one) == root_of(action))
+        found = await asyncio.gather(
+            *(
+                self._receipts_in(partition, chain, [one for one in others if chain_of(one) == chain])
+                for chain in chains
+            )
+        )
+        known = {name: one for each in found for name, one in each.items()}
+        return {name: known[name] for name in others if name in known}
+
+    async def _receipts_in(self, partition: int, chain: str, wanted: Sequence[str]) -> dict[str, Action]:
         names = [local(one) for one in wanted]
-        if not wanted:
-            return {}
         fields = [part for name in names for part in action_parts(name)]
         rows, found = await asyncio.gather(
             self._calls.call("HMGET", self._topology.key(partition, Key.CHAIN, chain), *names),
