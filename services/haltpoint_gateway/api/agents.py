@@ -33,8 +33,13 @@ def routes(gateway: Gateway) -> APIRouter:
         def view(agent: Agent) -> AgentView:
             own = [one for one in failed.items if one.agent == agent.name]
             unserved = [g for g in agent.tools or () if not any(fnmatchcase(name, g) for name in served)]
-            said = structs.asdict(agent) | {"version": version, "under_way": under_way.get(agent.name, 0)}
-            return AgentView(**said, failures=tuple(own[:_SHOWN]), unserved=tuple(unserved))
+            return AgentView(
+                **structs.asdict(agent),
+                version=version,
+                unserved=tuple(unserved),
+                under_way=under_way.get(agent.name, 0),
+                failures=tuple(own[:_SHOWN]),
+            )
 
         return Page[AgentView](items=tuple(map(view, agents.agents)))
 
