@@ -10,6 +10,7 @@ class FactType(StrEnum):
     """Every kind of line in a chain's log and of event that a watcher sees."""
 
     CHAIN_STARTED = "chain.started"
+    CHAIN_ROUTED = "chain.routed"
     STEP_STARTED = "step.started"
     STEP_COMPLETED = "step.completed"
     STEP_FAILED = "step.failed"

@@ -15,6 +15,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import levels_of
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
 from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Limits, Mode, Task
 
 MOST_DEEP: Final = 4
@@ -47,6 +48,15 @@ def assigned_to(task: Task, agents: Agents, version: str) -> Task:
         parallel=least(task.parallel, agent.parallel),
         budget=narrower(task.budget, agent.budget),
     )
+
+
+def who_routes(task: Task, agents: Agents) -> str | None:
+    """The supervisor, when there is one and the task leaves open who works on it. A model has nothing to decide where a
+    literal plan says all.
+    """
+    said = agents.supervisor
+    routes = said is not None and (task.plan is None or said.strategy is not Strategy.LLM)
+    return SUPERVISOR if routes else None
 
 
 def stricter(one: Mode, other: Mode) -> Mode:

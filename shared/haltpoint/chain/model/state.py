@@ -21,6 +21,7 @@ from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Sp
 from haltpoint.contracts.tools import Fallback
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.routing import Routed
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
@@ -193,6 +194,17 @@ class Rest:
 
 
 @value
+class Routing:
+    """How far a supervisor's model has come (I2): rounds of tools since its last decision, how many decisions there
+    were, and the last one. That of another strategy has one decision.
+    """
+
+    rounds: int = 0
+    decisions: int = 0
+    last: Routed | None = None
+
+
+@value
 class OpenRequest:
     """A question that waits. Its options and form say what an answer may be.
 
@@ -296,6 +308,7 @@ class Chain(Struct, gc=False):
     approvals: dict[str, Approval] = field(default_factory=dict)
     done: tuple[str, ...] = ()
     undoing: int | None = None
+    routing: Routing | None = None
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
 

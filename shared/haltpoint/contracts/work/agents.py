@@ -13,20 +13,15 @@ tools = ["find_invoice", "refund"]
 """
 
 import hashlib
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from msgspec import Meta, field, json
 
 from haltpoint.contracts.base import Count, Seconds, Strict
 from haltpoint.contracts.work.plans import MOST_PARALLEL
+from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
 from haltpoint.contracts.written import in_seconds
-
-NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
-"""What agents and models may be called: an agent's name is that of a tool."""
-
-_Name = Annotated[str, Meta(pattern=NAME)]
-_Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
 
 
 class ModelEndpoint(Strict):
@@ -53,21 +48,25 @@ class Agent(Strict):
     `description` is what another agent reads before it hands a task on, `prompt` goes before the runtime's own. `model`
     is a section of the file; None: the configured one. `tools` are globs; None: every tool that is not internal.
     `agents` are those that it may hand a task on to. `mode`: the stricter of the task's and this one holds; of all
-    numbers the smaller one.
+    numbers the smaller one. `skills` are words of goals that it is good at, `capacity` how many chains it works on at
+    once. `choose`: of many tools a model first picks those that a step may need.
     """
 
-    name: _Name
+    name: Name
     description: Annotated[str, Meta(min_length=1, max_length=1000)]
     prompt: Annotated[str, Meta(max_length=32_768)] = ""
-    model: _Name | None = None
-    tools: _Globs | None = None
-    agents: Annotated[tuple[_Name, ...], Meta(max_length=100)] = ()
+    model: Name | None = None
+    tools: Globs | None = None
+    agents: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
     mode: Mode | None = None
     style: Style | None = None
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
     parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
     budget: Budget = Budget()
+    skills: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=100)], ...], Meta(max_length=100)] = ()
+    capacity: Annotated[Count | None, Meta(description="chains that it works on at once")] = None
+    choose: bool = True
 
 
 class Agents(Strict):
@@ -75,10 +74,29 @@ class Agents(Strict):
 
     agents: tuple[Agent, ...] = ()
     models: dict[str, ModelEndpoint] = field(default_factory=dict)
+    supervisor: Supervisor | None = None
 
     def named(self, name: str | None) -> Agent | None:
-        """The agent of this name, if there is one."""
+        """The agent of this name, if there is one; the supervisor is one, too."""
+        if name == SUPERVISOR and self.supervisor is not None:
+            return self._routing(self.supervisor)
         return next((one for one in self.agents if one.name == name), None)
+
+    def routed_by_model(self) -> bool:
+        """Whether a model routes the tasks that name no agent."""
+        return self.supervisor is not None and self.supervisor.strategy is Strategy.LLM
+
+    @property
+    def choices(self) -> tuple[Agent, ...]:
+        """Those that the supervisor may choose from, in the order that decides ties."""
+        names = self.supervisor.agents if self.supervisor is not None else ()
+        return tuple(one for one in self.agents if not names or one.name in names)
+
+    def _routing(self, said: Supervisor) -> Agent:
+        """The supervisor as an agent: its own tools, and those that it hands tasks on to."""
+        names = tuple(one.name for one in self.choices) if said.strategy is Strategy.LLM else ()
+        words = "Decides who works on a task."
+        return Agent(SUPERVISOR, words, said.prompt, said.model, said.tools, names, style=Style.REACT)
 
     @property
     def names(self) -> str:

@@ -1,7 +1,8 @@
 """Read the agents file (HALTPOINT_AGENTS_FILE, TOML): who there is to work on tasks, and with which models."""
 
+import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
+from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget
 from haltpoint.runtime.config.errors import HaltpointError
 
@@ -48,15 +50,50 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
             yield f"{names.count(name)} agents are called {name!r}"
-        if name == human_tool.NAME:
-            yield f"agent {name!r}: the name is that of a built-in tool"
+        if name in (human_tool.NAME, SUPERVISOR):
+            yield f"agent {name!r}: the name is built in"
     for agent in agents:
         about, model, others = f"agent {agent.get('name')!r}", agent.get("model"), agent.get("agents")
         if isinstance(model, str) and model not in (models if isinstance(models, dict) else ()):
             yield f"{about}: model: there is no section [models.{model}]"
         for other in others if isinstance(others, list) else ():
-            if other not in names:
+            if other == SUPERVISOR:
+                yield f"{about}: agents: a circle: the supervisor hands tasks on to its agents, and gets none back"
+            elif other not in names:
                 yield f"{about}: agents: there is no agent {other!r}{_near(other, names)}"
+    if isinstance(said.get("supervisor"), dict):
+        yield from _routing(said["supervisor"], names, models if isinstance(models, dict) else {})
+
+
+def _routing(raw: Mapping[str, Any], names: Sequence[str], models: Mapping[str, Any]) -> Iterator[str]:
+    """What the supervisor names and is not there, and what its strategy needs."""
+    said = Supervisor.arriving(raw)
+    if not names:
+        yield "supervisor: there are no agents that it could choose from"
+    listed, rules = said.get("agents"), said.get("rules")
+    named = [("agents", one) for one in (listed if isinstance(listed, list) else ())]
+    named += [("fallback", said["fallback"])] if "fallback" in said else []
+    for rule in (one for one in (rules if isinstance(rules, list) else ()) if isinstance(one, dict)):
+        where = f"rule {rule.get('id')!r}"
+        named.append((where, rule.get("agent")))
+        if not rule.get("match") and not rule.get("context"):
+            yield f"supervisor: {where}: it looks at nothing: give it `match`, `context` or both"
+        try:
+            re.compile(str(rule.get("match", "")))
+        except re.error as error:
+            yield f"supervisor: {where}: match: it is not a regular expression: {error}"
+    for where, name in named:
+        if isinstance(name, str) and name not in names:
+            yield f"supervisor: {where}: there is no agent {name!r}{_near(name, names)}"
+    if isinstance(model := said.get("model"), str) and model not in models:
+        yield f"supervisor: model: there is no section [models.{model}]"
+    strategy = said.get("strategy", Strategy.LLM)
+    if strategy == Strategy.RULE and not rules:
+        yield "supervisor: strategy rule needs at least one [[supervisor.rules]]"
+    if (strategy == Strategy.FUNCTION) != ("function" in said):
+        yield "supervisor: `function` and strategy function go together"
+    if "function" in said and not re.fullmatch(r"[\w.]+:[\w.]+", str(said["function"])):
+        yield f"supervisor: function: {said['function']!r} is not module:function"
 
 
 def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapping[str, Any]) -> str:
@@ -71,6 +108,10 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         about = [f"agent {name!r}" if name else f"agent number {int(parts[1]) + 1}"]
     elif parts[:1] == ["models"] and len(parts) > 1:
         where, form, about = parts[2:], ModelEndpoint, [f"model {parts[1]!r}"]
+    elif parts[:1] == ["supervisor"]:
+        where, form, about = parts[1:], Supervisor, ["supervisor"]
+        if where[:1] == ["rules"] and len(where) > 2:
+            where, form, about = where[2:], Rule, [*about, f"rule number {int(where[1]) + 1}"]
     if where[:1] == ["budget"] and len(where) > 1:
         form = Budget
     if error["type"] == "extra_forbidden":

@@ -18,6 +18,7 @@ from haltpoint.chain.model.state import (
     Failure,
     OpenRequest,
     Rest,
+    Routing,
     goal_in_full,
 )
 from haltpoint.contracts.answers import NotDone
@@ -77,6 +78,7 @@ class StoredPlan(Strict):
     approvals: dict[str, Approval] = field(default_factory=dict)
     done: tuple[str, ...] = ()
     undoing: int | None = None
+    routing: Routing | None = None
 
 
 class StoredEnd(Strict):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.agents import assigned_to
+from haltpoint.chain.checks.agents import assigned_to, who_routes
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
@@ -151,9 +151,9 @@ class Store:
         """
         chain = chain_id or new_chain_id()
         text, told = encode(task), task
-        if task.agent is not None:
-            version, agents = await self.agents.current()
-            told = assigned_to(task, agents, version)
+        version, agents = await self.agents.current()
+        if (name := task.agent or who_routes(task, agents)) is not None:
+            told = assigned_to(msgspec.structs.replace(task, agent=name), agents, version)
         if task.conversation_id is not None and task.plan is None:
             told = msgspec.structs.replace(told, earlier=await self.conversations.before(task))
         message = TaskSubmitted(

@@ -4,6 +4,11 @@ A version is named by its digest and never changes. A chain keeps the one that i
 chains that begin.
 """
 
+import asyncio
+from math import inf
+from time import monotonic
+from typing import Final
+
 import msgspec
 
 from haltpoint.contracts.catalogue import Stream
@@ -11,6 +16,9 @@ from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from haltpoint.runtime.streams.wire import encode
+
+LOOKS_EVERY: Final = 1.0
+"""Seconds after which it is looked again which version counts: every task that begins asks for it."""
 
 
 class AgentVersions:
@@ -21,6 +29,7 @@ class AgentVersions:
         self._key = topology.key(0, "agents")
         self._events = topology.stream(0, Stream.EVENTS)
         self._known = {"": Agents()}
+        self._current: tuple[float, str] = (-inf, "")
 
     async def apply(self, agents: Agents, keep: float) -> bool:
         """Make it the version that counts for chains that begin; the one before is kept for `keep` s. False: it was
@@ -28,13 +37,19 @@ class AgentVersions:
         """
         args = (agents.digest, encode(agents), round(keep))
         reply = await self._calls.call("FCALL", f"{PREFIX}apply_agents", 1, self._events, *args)
-        return bool(reply == b"applied")
+        if reply != b"applied":
+            return False
+        await asyncio.sleep(LOOKS_EVERY)  # now every service has looked, or will before it begins a chain
+        return True
 
     async def current(self) -> tuple[str, Agents]:
         """The digest of the version that counts for chains that begin, and what it says; "" and nothing without a
-        file.
+        file. As of a second ago at most.
         """
-        digest = (await self._calls.call("GET", self._key) or b"").decode()
+        looked, digest = self._current
+        if monotonic() - looked > LOOKS_EVERY:
+            digest = (await self._calls.call("GET", self._key) or b"").decode()
+            self._current = monotonic(), digest
         return digest, await self.version(digest)
 
     async def version(self, digest: str) -> Agents:

@@ -1,0 +1,112 @@
+"""Routing: who works on a task that names no agent, and how that was decided (CONTRACT I1 to I3).
+
+[supervisor]
+strategy = "llm"
+agents = ["billing", "technical"]
+tools = ["find_order"]
+
+[[supervisor.rules]]
+id = "invoices"
+match = "invoice|refund"
+agent = "billing"
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, field
+
+from haltpoint.contracts.base import Contract, Strict
+
+NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
+"""What agents and models may be called: an agent's name is that of a tool."""
+
+SUPERVISOR: Final = "supervisor"
+"""The name of the agent that routes; no other has it."""
+
+Name = Annotated[str, Meta(pattern=NAME)]
+Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
+
+
+class Strategy(StrEnum):
+    """How it is decided who works on a task; only `llm` asks a model. `load`: who has the most room. `function`: code
+    of the deployment.
+    """
+
+    LLM = "llm"
+    RULE = "rule"
+    SKILL = "skill"
+    ROUND_ROBIN = "round_robin"
+    LOAD = "load"
+    FUNCTION = "function"
+
+
+class OnBound(StrEnum):
+    """What becomes of a task when the supervisor's model has used up its rounds and still names no agent."""
+
+    ASK = "ask"
+    FAIL = "fail"
+
+
+class Rule(Strict):
+    """Which tasks go to an agent: those in whose goal `match` is found and whose context has these values. An empty
+    half fits every task.
+    """
+
+    id: Name
+    agent: Name
+    match: Annotated[str, Meta(max_length=10_000, description="a regular expression, searched in the goal")] = ""
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+class Supervisor(Strict):
+    """Who routes the tasks that name no agent. `agents` are those that it may choose from, in the order that decides
+    ties; empty: all of the file. `fallback` takes what no rule, skill or function decides; without it the agent
+    without a name does.
+
+    Of a model (`llm`): `tools` are globs over those that it may call before it decides, in `max_tool_retries` rounds
+    for each decision; `threshold` is the confidence under which a person decides; `max_iterations` bounds the decisions
+    for one task. `function` is `module:function`, called in the planner.
+    """
+
+    strategy: Strategy = Strategy.LLM
+    agents: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    fallback: Name | None = None
+    rules: tuple[Rule, ...] = ()
+    function: Annotated[str, Meta(max_length=500)] | None = None
+    tools: Globs = ()
+    prompt: Annotated[str, Meta(max_length=32_768)] = ""
+    model: Name | None = None
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
+    max_iterations: Annotated[int, Meta(ge=1, le=20)] = 10
+    on_bound: OnBound = OnBound.ASK
+    verbose: Annotated[bool, Meta(description="prompts and replies of routing go into the planner's log")] = False
+
+    @classmethod
+    def arriving(cls, raw: Any) -> Any:
+        """Under the names of the design document, too."""
+        return {_OTHER_NAMES.get(name, name): one for name, one in raw.items()} if isinstance(raw, dict) else raw
+
+
+_OTHER_NAMES: Final = {
+    "systemPrompt": "prompt",
+    "routingFn": "function",
+    "maxToolRetries": "max_tool_retries",
+    "maxIterations": "max_iterations",
+    "onBound": "on_bound",
+}
+
+
+class Routed(Contract):
+    """A decision: which agents work on the task, why, and how that was found. `timestamp` in ms since the epoch; `rule`
+    is the id of the one that fits, `by` the person who chose.
+    """
+
+    target_agents: tuple[str, ...]
+    strategy: Strategy
+    timestamp: int
+    reasoning: str = ""
+    confidence: float = 0.0
+    rule: str | None = None
+    by: str | None = None
