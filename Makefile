@@ -56,7 +56,7 @@ environment: $(SYNCED) ## set up .venv; every other target does it too
 lock: ## resolve the dependencies anew (needs uv): uv.lock, and requirements.lock for plain pip
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
 	@uv lock --no-config --default-index https://pypi.org/simple
-	@uv export --no-config --default-index https://pypi.org/simple --frozen --quiet --all-groups \
+	@uv export --no-config --default-index https://pypi.org/simple --frozen --quiet --all-groups --all-extras \
 	    --no-hashes --no-emit-project --no-annotate --no-header --output-file requirements.lock >/dev/null
 
 clean: ## remove the environment, caches and reports
@@ -87,7 +87,7 @@ clean: ## remove the environment, caches and reports
 # With uv when it is there, else with venv and pip from the exported lock. Older than a lock file: synced again.
 $(SYNCED): pyproject.toml uv.lock requirements.lock
 	@if command -v uv >/dev/null; then \
-	    uv sync --frozen --quiet --all-groups; \
+	    uv sync --frozen --quiet --all-groups --all-extras; \
 	else \
 	    for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
 	        $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \

@@ -1,7 +1,7 @@
 """OpenAI's chat completions over HTTP, streamed or not. The only file that knows httpx.
 
-What may pass is waited out: no connection, time-outs, 408, 429 and 5xx, with back-off, as long as Retry-After says, and
-never beyond the thought's deadline. A parameter that a model's server refuses is left out from then on (`parameters`).
+What may pass is waited out (`model`): no connection, time-outs, 408, 429 and 5xx. A parameter that a model's server
+refuses is left out from then on (`parameters`).
 """
 
 import asyncio
@@ -9,14 +9,14 @@ import ipaddress
 import json
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
-import stamina
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ThoughtRequest
@@ -24,14 +24,11 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
+from haltpoint_planner.model import PassingError, patiently, seconds_left
 from haltpoint_planner.parsing.parameters import OPTIONAL, Parameters
 from haltpoint_planner.parsing.replies import MAX_REPLY, Reply, read_reply
 from haltpoint_planner.prompting.prompts import Prompt
 from haltpoint_planner.streamed import DONE, is_stream, whole
-
-ATTEMPTS: Final = 5
-LONGEST_WAIT: Final = 300.0
-"""Seconds that a Retry-After may ask for; a longer one ends the attempts."""
 
 _OK: Final = 200
 _REFUSED: Final = frozenset({400, 422})
@@ -54,14 +51,6 @@ _ERRORS: Final = {
 _SETTINGS: Final = {"base_url": "HALTPOINT_MODEL__BASE_URL", "api_key": "HALTPOINT_MODEL__API_KEY"}
 
 _log = logs.get(__name__)
-
-
-@dataclass(eq=False)
-class _PassingError(Exception):
-    """Something that may be better the next time. `after`: seconds that the server asked to wait."""
-
-    error: HaltpointError
-    after: float | None = None
 
 
 class ChatCompletions:
@@ -88,32 +77,10 @@ class ChatCompletions:
                 "no HALTPOINT_MODEL__BASE_URL is set",
                 "Set it to an OpenAI-compatible address that ends in /v1, or submit a literal plan",
             )
-        try:
-            async for attempt in stamina.retry_context(
-                on=lambda error: self._wait(error, request),
-                attempts=ATTEMPTS,
-                timeout=None,
-                wait_initial=self._pause,
-                wait_max=60.0,
-                wait_jitter=self._pause,
-            ):
-                with attempt:
-                    return await self._once(name, prompt, request)
-        except _PassingError as failure:
-            raise failure.error from failure
-        raise AssertionError("stamina either returns or raises")
-
-    def _wait(self, error: Exception, request: ThoughtRequest) -> bool | float:
-        """Whether to ask again, and after how many seconds."""
-        if not isinstance(error, _PassingError):
-            return False
-        after = error.after or 0.0
-        again = after <= min(LONGEST_WAIT, _left(request))
-        _log.warning("the model request failed", reason=str(error.error), again=again, thought=request.thought_id)
-        return again if error.after is None else again and error.after
+        return await patiently(partial(self._once, name, prompt, request), request, self._pause)
 
     async def _once(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
-        left = _left(request)
+        left = seconds_left(request)
         if left <= 0:
             raise self._error("HP-307", "the deadline has passed")
         seconds = min(self._settings.timeout, left)
@@ -121,7 +88,7 @@ class ChatCompletions:
             async with asyncio.timeout(seconds):
                 status, headers, text = await self._asked(name, self._body(name, prompt, request), request)
         except TimeoutError as error:
-            raise _PassingError(self._error("HP-302", f"no answer within {seconds:g} s")) from error
+            raise PassingError(self._error("HP-302", f"no answer within {seconds:g} s")) from error
         reply = self._judge(name, status, headers, text)
         return replace(reply, usage=msgspec.structs.replace(reply.usage, model=name))
 
@@ -146,7 +113,7 @@ class ChatCompletions:
             body["tool_choice"] = "required" if prompt.force else "auto"
         if prompt.schema is not None:
             # A tool's own schema may use what strict servers refuse.
-            strict = request.kind in (ThoughtKind.INTENT, ThoughtKind.PLAN, ThoughtKind.VERIFY)
+            strict = request.kind not in (ThoughtKind.ACT, ThoughtKind.REASON)
             form = {"name": request.kind.value, "strict": strict, "schema": prompt.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         # A model that said the wrong thing would say it again: the second time it may vary.
@@ -171,7 +138,7 @@ class ChatCompletions:
                         break
                 return response.status_code, response.headers, read.decode(errors="replace")
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise _PassingError(self._error("HP-302", str(error) or type(error).__name__)) from error
+            raise PassingError(self._error("HP-302", str(error) or type(error).__name__)) from error
         except (httpx.InvalidURL, ValueError) as error:
             raise self._error("HP-302", str(error)) from error
 
@@ -188,7 +155,7 @@ class ChatCompletions:
             raise self._error("HP-303", words)
         if status in (408, 409, 425, 429) or status >= 500:
             error = self._error("HP-305", message or "it gave no reason", f"answered HTTP {status}")
-            raise _PassingError(error, _retry_after(headers))
+            raise PassingError(error, _retry_after(headers))
         raise self._error("HP-304", f"{words} (the model is {name})")
 
     def _put_together(self, events: str) -> str:
@@ -196,7 +163,7 @@ class ChatCompletions:
         found = whole(events) or {"error": "its stream broke off"}
         text = json.dumps(found)
         if "error" in found:
-            raise _PassingError(self._error("HP-305", _message_in(text)))
+            raise PassingError(self._error("HP-305", _message_in(text)))
         return text
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
@@ -232,11 +199,6 @@ def _is_private(host: str) -> bool:
     except ValueError:
         name = host.rstrip(".")
         return "." not in name or name.endswith(_PRIVATE)
-
-
-def _left(request: ThoughtRequest) -> float:
-    """Seconds until the thought is of no use."""
-    return request.deadline / 1000 - time.time()
 
 
 def _retry_after(headers: httpx.Headers) -> float | None:

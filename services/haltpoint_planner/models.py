@@ -11,6 +11,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.model import Model
+from haltpoint_planner.providers import provided
 
 _REMEMBERED: Final = 100
 
@@ -22,7 +23,7 @@ class Models:
         self._configured = configured
         self._http = http
         self._default = ChatCompletions(configured, http)
-        self._own: dict[ModelEndpoint, ChatCompletions] = {}
+        self._own: dict[ModelEndpoint, Model] = {}
 
     def name_of(self, endpoint: ModelEndpoint | None, *, another: bool) -> str:
         """What the model is called where it is; `another`: a person wants the other one to try, if there is one."""
@@ -30,26 +31,32 @@ class Models:
 
     def port_to(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
         """The port to the model of this section of the agents file; None: the configured one. Raises HaltpointError
-        HP-303 when the environment has no key for it.
+        HP-303 when the environment has no key for it, and HP-310 when its provider cannot be used.
         """
         if endpoint is None:
             return self._default
         if endpoint not in self._own:
             if len(self._own) >= _REMEMBERED:
                 self._own.clear()
-            settings = ModelSettings(
-                base_url=endpoint.base_url,
-                name=endpoint.name,
-                api_key=_key(section, endpoint.api_key_env),
-                timeout=endpoint.timeout,
-                max_tokens=endpoint.max_tokens,
-                headers=self._configured.headers,
-            )
-            self._own[endpoint] = ChatCompletions(settings, self._http, section=section)
+            self._own[endpoint] = self._port(section or "", endpoint)
         return self._own[endpoint]
 
+    def _port(self, section: str, endpoint: ModelEndpoint) -> Model:
+        key = _key(section, endpoint.api_key_env)
+        if endpoint.provider is not None:
+            return provided(section, endpoint, key)
+        settings = ModelSettings(
+            base_url=endpoint.base_url,
+            name=endpoint.name,
+            api_key=key,
+            timeout=endpoint.timeout,
+            max_tokens=endpoint.max_tokens,
+            headers=self._configured.headers,
+        )
+        return ChatCompletions(settings, self._http, section=section)
 
-def _key(section: str | None, variable: str | None) -> SecretStr | None:
+
+def _key(section: str, variable: str | None) -> SecretStr | None:
     if variable is None:
         return None
     if not (key := os.environ.get(variable)):

@@ -28,8 +28,11 @@ def faults(tmp_path: Path, said: str | bytes) -> list[str]:
 
 
 def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
-    (said,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    file = agents_file.read(written(tmp_path, said))
+    said, *others = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (provider,) = (one for one in others if "provider" in one)
+    file = agents_file.read(written(tmp_path, f"{said}\n{provider}"))
+    claude = file.models["claude"]
+    assert (claude.provider, claude.name, claude.base_url) == ("anthropic", "claude-haiku-4-5", None)
     assert file.names == "support, billing"
     support, billing = file.agents
     assert (support.agents, support.style, support.mode, support.budget) == (("billing",), Style.REACT, None, Budget())
@@ -63,6 +66,11 @@ colour = 1
 base_url = "http://127.0.0.1:1/v1"
 tiemout = "3s"
 timeout = "3 parsecs"
+[models.bare]
+name = "x"
+[models.other]
+name = "x"
+provider = "No Such"
 [[agents]]
 name = "bill"
 model = "big"
@@ -88,6 +96,8 @@ description = "d"
             "agent number 3: name: Field required",
             "agent number 3: mode: Input should be 'strict', 'advisory' or 'off'",
             "model 'small': name: Field required",
+            "model 'bare': base_url or provider is missing",
+            "model 'other': provider: String should match pattern '^[a-z0-9][a-z0-9/_-]{0,63}$'",
             "model 'small': timeout: Input should be a valid number, unable to parse string as a number",
             "model 'small': tiemout is not a key; did you mean timeout?",
             "colour is not a key; there are agents, models, supervisor",

@@ -27,14 +27,21 @@ from haltpoint.contracts.written import in_seconds
 class ModelEndpoint(Strict):
     """A model that agents name: an address that speaks OpenAI's chat completions, and what the model is called there.
 
-    The key is in the environment variable `api_key_env` of the planner, and nowhere else.
+    With a `provider` it is a model of pydantic-ai instead, `anthropic` for one (haltpoint[providers]); the address is
+    then the provider's own, unless one is given. The key is in the environment variable `api_key_env` of the planner,
+    and nowhere else; without one a provider reads its own.
     """
 
-    base_url: Annotated[str, Meta(min_length=1, max_length=2000)]
     name: Annotated[str, Meta(min_length=1, max_length=200)]
+    base_url: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
+    provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     timeout: Annotated[Seconds, Meta(description="seconds that one reply may take")] = 60.0
     max_tokens: Annotated[Count, Meta(description="tokens of one reply")] = 2048
+
+    def __post_init__(self) -> None:
+        if self.base_url is None and self.provider is None:
+            raise ValueError("base_url or provider is missing")
 
     @classmethod
     def arriving(cls, raw: Any) -> Any:
@@ -67,6 +74,7 @@ class Agent(Strict):
     skills: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=100)], ...], Meta(max_length=100)] = ()
     capacity: Annotated[Count | None, Meta(description="chains that it works on at once")] = None
     choose: bool = True
+    verbose: Annotated[bool, Meta(description="prompts and replies go into the planner's log")] = False
 
 
 class Agents(Strict):
@@ -96,7 +104,9 @@ class Agents(Strict):
         """The supervisor as an agent: its own tools, and those that it hands tasks on to."""
         names = tuple(one.name for one in self.choices) if said.strategy is Strategy.LLM else ()
         words = "Decides who works on a task."
-        return Agent(SUPERVISOR, words, said.prompt, said.model, said.tools, names, style=Style.REACT)
+        return Agent(
+            SUPERVISOR, words, said.prompt, said.model, said.tools, names, style=Style.REACT, verbose=said.verbose
+        )
 
     @property
     def names(self) -> str:

@@ -52,6 +52,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-307": "The deadline passed before the model could be asked.",
     "HP-308": "A thought was begun again and again and never finished.",
     "HP-309": "A model reply arrived for a chain or step that no longer exists.",
+    "HP-310": "The provider of a model cannot be used.",
 }
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 
