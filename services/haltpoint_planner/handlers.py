@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final, cast
 
@@ -18,6 +19,7 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToPlanner
 from haltpoint.contracts.policy import Price
+from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
@@ -29,9 +31,12 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
+from haltpoint_planner.choosing import narrowed, together
+from haltpoint_planner.model import Model
 from haltpoint_planner.models import Models
+from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting import prompts, verifying
-from haltpoint_planner.prompting.context import ContextReader
+from haltpoint_planner.prompting.context import Context, ContextReader
 from haltpoint_planner.prompting.verifying import Check
 from haltpoint_planner.thoughts import checked, failed, reply_to, words_of
 
@@ -187,13 +192,15 @@ class PlannerHandler:
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
             try:
                 model = self._models.port_to(section, context.endpoint)
-                reply = await model.ask(name, prompts.build(context), request)
+                ask = partial(_ask, model, name)
+                context, picking = await narrowed(context, ask)
+                reply = await ask(context)
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 _log.warning(str(error), code=error.code, thought=request.kind.value)
                 await self._receipt_store.record_thought(ref, failed(message, error))
                 return
-            reply = replace(reply, usage=priced(reply.usage, self._prices))
+            reply = replace(reply, usage=priced(together(picking, reply.usage), self._prices))
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             thought = reply_to(message, reply, context.known)
@@ -213,6 +220,21 @@ class PlannerHandler:
         which = {telemetry.STEP: request.step_id, telemetry.CONVERSATION: conversation}
         attributes |= {name: value for name, value in which.items() if value}
         return self._tracing.start(f"chat {model}", message.traceparent, SpanKind.CLIENT, attributes)
+
+
+async def _ask(model: Model, name: str, context: Context) -> Reply:
+    """The reply of a model to one prompt; both are in the log, without secrets, where the agent is `verbose`."""
+    prompt, request = prompts.build(context), context.request
+    verbose = context.agent is not None and context.agent.verbose
+    if verbose:
+        tools = [tool["function"]["name"] for tool in prompt.tools]
+        messages = starred(list(prompt.messages))
+        _log.info("prompt", kind=request.kind.value, thought=request.thought_id, messages=messages, tools=tools)
+    reply = await model.ask(name, prompt, request)
+    if verbose:
+        said = without_secrets(words_of(reply))
+        _log.info("reply", kind=request.kind.value, thought=request.thought_id, words=said)
+    return reply
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

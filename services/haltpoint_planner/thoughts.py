@@ -54,7 +54,7 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
             proposal = draft_proposal(reply, tools, corrected=corrected)
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
-        case ThoughtKind.ANSWER:
+        case ThoughtKind.ANSWER | ThoughtKind.CHOOSE:  # a pick is part of another thought, and no chain asks for it
             return AnswerDrafted(**envelope, data=_answer(reply, request.thought_id, tools))
         case ThoughtKind.VERIFY:
             return checked(message, findings_in(reply), reply.usage)

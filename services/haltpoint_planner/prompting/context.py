@@ -19,10 +19,11 @@ from haltpoint.contracts.events import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
+from haltpoint.contracts.work.intent import IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint.runtime.store.loading import as_worked_on
+from haltpoint.runtime.store.loading import as_worked_on, stored_plan
 from haltpoint.runtime.store.rows import (
     Data,
     Fields,
@@ -83,6 +84,7 @@ class Context:
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
+    asked: tuple[IntentEntry, ...] = ()  # the effects that the goal asks for, as far as it was read (C12)
     agent: Agent | None = None
     endpoint: ModelEndpoint | None = None
 
@@ -138,6 +140,7 @@ class ContextReader:
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
         agents = Agents() if asked.assigned is None else await self._versions.version(asked.assigned.version)
         tools, agent = with_agents(tools, agents, asked), agents.named(asked.agent)
+        intent = stored_plan(plan).intent
         context = Context(
             request,
             asked,
@@ -145,6 +148,7 @@ class ContextReader:
             tuple(receipt for receipt, _ in actions if receipt is not None),
             previous=thought_of(before).raw if before else "",
             tools=tools,
+            asked=() if intent is None else intent.effects_asked,
             agent=agent,
             endpoint=None if agent is None or agent.model is None else agents.models[agent.model],
         )

@@ -16,7 +16,15 @@ from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from haltpoint_planner.prompting import verifying, wording
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages
-from haltpoint_planner.prompting.tool_forms import call_schema, described, intent_schema, native, plan_schema
+from haltpoint_planner.prompting.tool_forms import (
+    call_schema,
+    choice_schema,
+    described,
+    in_brief,
+    intent_schema,
+    native,
+    plan_schema,
+)
 
 _CONTEXT: Final = 8_000  # characters of the task's context
 
@@ -62,6 +70,10 @@ def _built(context: Context) -> Prompt:
             return _act(context)
         case ThoughtKind.REASON:
             return _reason(context)
+        case ThoughtKind.CHOOSE:
+            bare = replace(context, tools={})  # results as text: nothing is called yet
+            said = messages(wording.CHOOSER, bare, _choice_task(context), wording.PICK)
+            return Prompt(said, schema=choice_schema(context))
         case ThoughtKind.ANSWER:
             bare = replace(context, tools={})
             return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
@@ -83,11 +95,16 @@ def _reason(context: Context) -> Prompt:
 
 def _act(context: Context) -> Prompt:
     """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
-    only = _only_way(context)
-    specs = [only] if only else list(context.tools.values())
+    specs = offered(context)
     forced, due = bool(context.request.corrections and specs), _what_is_due(context)
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
+
+
+def offered(context: Context) -> list[ToolSpec]:
+    """The tools that the prompt of a thought shows; all but the one that can be meant are left out of a retry (C10)."""
+    only = _only_way(context) if context.request.kind is ThoughtKind.ACT else None
+    return [only] if only else list(context.tools.values())
 
 
 def _only_way(context: Context) -> ToolSpec | None:
@@ -155,6 +172,13 @@ def _intent_task(context: Context) -> str:
     before = [wording.EARLIER_GOALS, *own] if own else []
     goal = context.task.goal if context.task.asked is None else context.task.asked
     return "\n".join(["Tools:", *told, "", *before, f"Goal: {goal}"])
+
+
+def _choice_task(context: Context) -> str:
+    """The tools by name and description before the goal, and the step that they are for."""
+    step = context.step
+    about = [] if step is None or context.open_ended else ["", f"The step: {step.id}: {step.description}"]
+    return "\n".join(["Tools:", *map(in_brief, context.tools.values()), "", _goal(context), *about])
 
 
 def _plan_task(context: Context) -> str:

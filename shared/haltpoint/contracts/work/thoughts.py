@@ -10,12 +10,16 @@ from haltpoint.contracts.work.plans import ProposedCall
 
 
 class ThoughtKind(StrEnum):
-    """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
+    """What a thought is for; sent to the model's server as X-Haltpoint-Thought.
+
+    CHOOSE is the first half of another thought, never one of its own: of many tools the model picks a few by name.
+    """
 
     INTENT = "intent"
     PLAN = "plan"
     ACT = "act"
     REASON = "reason"
+    CHOOSE = "choose"
     ANSWER = "answer"
     VERIFY = "verify"
 
