@@ -188,7 +188,8 @@ class PlannerHandler:
                 return
             section = None if context.agent is None else context.agent.model
             name = self._models.name_of(context.endpoint, another=request.other_model)
-            span = self._span(message, name, context.task.conversation_id)
+            provider = context.endpoint.provider if context.endpoint else None
+            span = self._span(message, name, provider, context.task.conversation_id)
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
             try:
                 model = self._models.port_to(section, context.endpoint)
@@ -207,11 +208,11 @@ class PlannerHandler:
             outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
-    def _span(self, message: ToPlanner, model: str, conversation: str | None) -> Span | None:
+    def _span(self, message: ToPlanner, model: str, provider: str | None, conversation: str | None) -> Span | None:
         request = message.data
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
-            telemetry.PROVIDER: "openai",  # whose API it speaks: more cannot be known
+            telemetry.PROVIDER: provider or "openai",  # whose API it speaks: more is not known of an address
             telemetry.MODEL: model,
             telemetry.CHAIN: chain_of(request.thought_id),
             telemetry.THOUGHT: request.kind.value,
