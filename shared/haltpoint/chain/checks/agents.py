@@ -75,12 +75,14 @@ def narrower(one: Budget, other: Budget) -> Budget:
 
 
 def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[str, ToolSpec]:
-    """The tools, and as tools the agents that this task's agent may hand it on to; the same object without any."""
+    """The tools, and as tools the agents that this task's agent may hand it on to; the same object without any. A tool
+    wins over an agent of its name: what is said of the tool must not be lost.
+    """
     own = agents.named(task.agent)
     if own is None or not own.agents:
         return tools
     named = {one.name: one for one in agents.agents}
-    return {**tools, **{name: _spec(named[name], tools, named, task) for name in own.agents}}
+    return {**{name: _spec(named[name], tools, named, task) for name in own.agents}, **tools}
 
 
 def _spec(agent: Agent, tools: Tools, named: Mapping[str, Agent], task: Task) -> ToolSpec:

@@ -42,8 +42,8 @@ def goal_of(work: Work) -> str:
 
 
 def users_goal(work: Work) -> str:
-    """What the user asks for, whatever an agent has made of it (I1)."""
-    return goal_of(work) if work.task.asked is None else work.task.asked
+    """What the user asks for, whatever an agent has made of it (I1), with what persons said in the chain itself."""
+    return goal_in_full(work.task, work.task.asked if work.goal is None else work.goal, work.answers)
 
 
 def inside_agents(work: Work) -> frozenset[str]:
@@ -104,6 +104,8 @@ def _by_patterns(work: Work) -> Intent:
     served = [name for name, spec in tools.items() if open_to_models(spec, task) or name in inside]
     limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
     conditions = conditions_of(words, patterns, limited)
+    if task.assigned is not None and task.assigned.above:
+        conditions += conditions_of(task.assigned.above, patterns, limited)
     asking = [one for one in patterns if one.does is Does.ASK_BEFORE]  # of earlier tasks, too (C15)
     conditions += tuple(one for goal in earlier_goals(work) for one in conditions_of(goal, asking, limited))
     return Intent(

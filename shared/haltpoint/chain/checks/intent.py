@@ -7,6 +7,7 @@ the words say why not; one with a condition never fails a chain.
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -29,10 +30,14 @@ from haltpoint.chain.words.patterns import fitting
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
+
+_NAMING: Final = re.compile(r"[^\W_]").search
+"""Whether a glob has a letter or a digit: one without names no tool in particular."""
 
 # ---- a call ----------------------------------------------------------------------------------------------------------
 
@@ -84,7 +89,7 @@ def bounds_inside(work: Work, index: int, tool: str) -> Intent:
     """
     intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index, tool)
     asks = tuple(_holding(intent.ask_before, mode))
-    names = _effects_of(work, tool) if asks else []
+    names = effects_of(work, tool) if asks else []
     return Intent(
         ask_before=tuple(one for one in asks if not fitting(one.tools, names)),
         forbidden=tuple(_holding(intent.forbidden, mode)),
@@ -111,9 +116,19 @@ def _holding(entries: tuple[IntentEntry, ...], mode: Mode) -> Iterator[IntentEnt
 
 
 def limit_on(work: Work, entries: tuple[IntentEntry, ...], mode: Mode, tool: str) -> IntentEntry | None:
-    """The first of the entries that holds in this mode and is about this tool, or one that it calls as a skill."""
-    names = () if mode is Mode.OFF or not entries else _effects_of(work, tool)
-    return next((one for one in _holding(entries, mode) if fitting(one.tools, names)), None)
+    """The first of the entries that holds in this mode and is about this tool, or one that it calls as a skill, or
+    names this agent.
+    """
+    names = () if mode is Mode.OFF or not entries else effects_of(work, tool)
+    held = _holding(entries, mode)
+    return next((one for one in held if fitting(one.tools, names) or names_agent(work, one, tool)), None)
+
+
+def names_agent(work: Work, entry: IntentEntry, tool: str) -> bool:
+    """Whether the tool is an agent and the entry names it. One for any tool is about effects: each is judged where the
+    agent makes it.
+    """
+    return work.world.spec(tool).kind is ToolKind.AGENT and bool(fitting(filter(_NAMING, entry.tools), (tool,)))
 
 
 def unasked(work: Work, mode: Mode, tool: str) -> Treatment:
@@ -134,13 +149,13 @@ def _named(work: Work, tool: str) -> bool:
     entries = (*intent.effects_asked, *(one for one in intent.ask_before if one.origin is not IntentOrigin.PATTERN))
     said = [(one.origin, glob) for one in entries for glob in one.tools]
     # a model for which any tool would do has named none
-    globs = [glob for origin, glob in said if origin is not IntentOrigin.GOAL or re.search(r"[^\W_]", glob)]
-    effects = _effects_of(work, tool)
+    globs = [glob for origin, glob in said if origin is not IntentOrigin.GOAL or _NAMING(glob)]
+    effects = effects_of(work, tool)
     inside = [name for name in effects if name != tool] or effects
     return bool(fitting(globs, (tool,))) or len(fitting(globs, inside)) == len(inside)
 
 
-def _effects_of(work: Work, tool: str) -> list[str]:
+def effects_of(work: Work, tool: str) -> list[str]:
     """The tools with effects that a call of this one may run: itself, and those that a skill's steps call."""
     names, tools = [tool], work.world.tools
     for name in names:  # grows while it is walked
@@ -182,7 +197,7 @@ def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
     """What a drafted plan leaves out of what its goal asks for without a condition."""
     planned = {name for step in plan.steps for name in (*step.promised_tools, *(step.allowed_tools or ()))}
     handed_on = {name for tool in planned for name in work.world.spec(tool).inside}
-    inside, within = {name for tool in planned for name in _effects_of(work, tool)} | handed_on, _in_reach(work)
+    inside, within = {name for tool in planned for name in effects_of(work, tool)} | handed_on, _in_reach(work)
     return tuple(
         f"The words {_quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
         "Add a step, or quote the condition in `when`."
@@ -214,10 +229,10 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     if not (asked := _asked(work, by_patterns=False)):
         return ()
     actions, done = work.actions.values(), _succeeded(work)
-    failed = {name for one in actions if one.error for name in _effects_of(work, one.tool)}
+    failed = {name for one in actions if one.error for name in effects_of(work, one.tool)}
     nested = (call for one in actions for call in one.told.calls)
     chosen = [(step.one_of, done.intersection(step.one_of)) for step in work.steps]
-    kept = (one_of for one_of, called in chosen if any(_effects_of(work, name) for name in called))
+    kept = (one_of for one_of, called in chosen if any(effects_of(work, name) for name in called))
     resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
         NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
@@ -237,7 +252,7 @@ def _in_reach(work: Work) -> set[str]:
     """The tools with effects that a call within the task's scope may run, or one of its agents' (C15, I1)."""
     inside, tools = inside_agents(work), work.world.tools.items()
     within = (tool for tool, spec in tools if tool in inside or in_scope(spec, work.task))
-    return {name for tool in within for name in _effects_of(work, tool)}
+    return {name for tool in within for name in effects_of(work, tool)}
 
 
 def _owed_strictly(work: Work) -> tuple[NotDone, ...]:

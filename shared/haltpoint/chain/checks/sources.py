@@ -164,8 +164,8 @@ def users_words(work: Work) -> tuple[str, ...]:
     """The goal, a person's words in its place, and this user's goals before (C15); no answers to questions. Where an
     agent has written the goal, the user's own.
     """
-    own = (work.task.goal, work.goal) if work.task.asked is None else (work.task.asked,)
-    return tuple(words for words in (*own, *earlier_goals(work)) if words)
+    own = work.task.goal if work.task.asked is None else work.task.asked
+    return tuple(words for words in (own, work.goal, *earlier_goals(work)) if words)
 
 
 def earlier_goals(work: Work) -> tuple[str, ...]:

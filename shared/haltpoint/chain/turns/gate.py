@@ -8,12 +8,14 @@ from msgspec import structs
 
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
+from haltpoint.chain.checks.intent import effects_of
 from haltpoint.chain.model.limits import used_up
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 
@@ -60,7 +62,8 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in:
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
     equal calls with effects, also by way of a skill, the second waits for the receipt of the first; so does a model's
     equal read in one step, and a call that is asked about before its tool is called for the first time. A skill that
-    hooks or a person are asked about begins alone.
+    hooks or a person are asked about begins alone. An agent waits while anything is under way that may call a tool with
+    effects that it may call too, and the other way round: what it will call is not known yet (I1).
     """
     work, spec = checked.work, checked.spec
     if work.under_way() == bool(fallback_in):
@@ -75,8 +78,7 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in:
         again = work.origin is not PlanOrigin.LITERAL and not spec.polls
         return again and any(one.signature == checked.signature for one in own)
     asks = any(reason.kind is ReasonKind.ASK_BEFORE for reason in reasons)
-    effects = _effects(checked)
-    return any((asks and one.spec.name == spec.name) or not effects.isdisjoint(_effects(one)) for one in others)
+    return any((asks and one.spec.name == spec.name) or _meet(checked, one) for one in others)
 
 
 def _pending(work: Work, fallback_in: str = "") -> list[Action]:
@@ -89,6 +91,18 @@ def _pending(work: Work, fallback_in: str = "") -> list[Action]:
         found = [one for one in found if one.id != fallback_in and not work.takes_over(one)]
     replaced = ((one, before) for one in found if (before := work.stands_in_for(one)) is not None)
     return [*found, *(structs.replace(one, tool=was.tool, arguments=was.arguments) for one, was in replaced)]
+
+
+def _meet(one: CheckedCall, other: CheckedCall) -> bool:
+    """Whether two calls may have the same effect."""
+    found = _changing if ToolKind.AGENT in (one.spec.kind, other.spec.kind) else _effects
+    return not found(one).isdisjoint(found(other))
+
+
+def _changing(checked: CheckedCall) -> set[str]:
+    """The tools with effects that a call may run, those of an agent included."""
+    spec = checked.spec
+    return {found for name in (spec.name, *spec.inside) for found in effects_of(checked.work, name)}
 
 
 def _effects(checked: CheckedCall) -> set[str]:

@@ -10,13 +10,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.agents import assigned_to, goal_in, hand_on_fault
-from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.goal import goal_of, users_goal
+from haltpoint.chain.checks.intent import names_agent
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references, write_json
 from haltpoint.chain.model.state import Action, Failure, PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Spent
 from haltpoint.contracts.work.intent import Intent
@@ -39,13 +41,15 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     if name := used_up(work.task.budget, work.spent()):
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", work.steps[action.step].id)
     left = Budget(**{name: left for name in _LIMITS if (left := _left(work, name)) is not None})
-    chains = own.chains - work.below.chains - 1
+    chains, users = own.chains - work.below.chains - 1, _users_own(work, action)
+    above = goal_of(work) if users is None else ""
     given = Task(
         goal=goal_in(arguments),
         agent=agent.name,
-        assigned=Assignment(own.version, chains=chains // 2 if agent.agents else 0, goal=_users_own(work, action)),
-        intent=_intent(work),
+        assigned=Assignment(own.version, chains=chains // 2 if agent.agents else 0, goal=users, above=above),
+        intent=_intent(work, agent.name),
         budget=left,
+        undo=undo_of(work),
         style=own.limits.style,
         strikes=own.limits.strikes,
         max_turns=own.limits.max_turns,
@@ -117,7 +121,12 @@ def _users_own(work: Work, action: Action) -> str | None:
     return users_goal(work)
 
 
-def _intent(work: Work) -> Intent | None:
-    """What the user's goal asks for, as far as it was read."""
-    read = work.intent
-    return work.task.intent if read is None else Intent(read.effects_asked, read.ask_before, read.forbidden)
+def _intent(work: Work, agent: str) -> Intent | None:
+    """What the user's goal asks for, as far as it was read. Where a person is to be asked before this agent works,
+    they are asked before each effect that it makes.
+    """
+    read = work.intent or work.task.intent
+    if read is None:
+        return None
+    asks = (replace(one, tools=("*",)) if names_agent(work, one, agent) else one for one in read.ask_before)
+    return Intent(read.effects_asked, tuple(asks), read.forbidden)

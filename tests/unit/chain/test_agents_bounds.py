@@ -1,0 +1,156 @@
+"""What binds the agents of a tree (CONTRACT I1): effects side by side, and what users and persons say of agents."""
+
+import pytest
+
+from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.outputs import Dispatch, StartChild
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.words.patterns_english import PATTERNS
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.reasons import ReasonKind, SourceKind
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Style, Task, Undo
+from tests.support.builders import call, plan, tool_step
+from tests.unit.chain import test_agents as known
+from tests.unit.chain.story import Story
+from tests.unit.chain.test_agents import FILE, GOAL, Tree, asking, confirm, found_order, tree
+
+MAILS = "Mail ann@shop.example hi"
+FRONT = Agent(name="front", description="Takes everything.", agents=("post", "reader", "billing", "letters"))
+LETTERS = Agent(name="letters", description="Sends letters.", tools=("newsletter",))
+
+
+@pytest.fixture
+def newsletter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A skill that sends a mail."""
+    steps = plan(tool_step("w", call("mail", to="ann@shop.example")))
+    monkeypatch.setitem(known.TOOLS, "newsletter", ToolSpec(name="newsletter", kind=ToolKind.SKILL, plan=steps))
+
+
+def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
+    """A plan of two steps that call these two side by side, and whether the second waits."""
+    steps = plan(Step(id="a", required_tools=(first,)), Step(id="b", required_tools=(second,)))
+    whole = Tree(Task(goal=MAILS, agent="front", parallel=2), Agents(agents=(*FILE.agents[1:], FRONT, LETTERS)))
+    root = whole.root
+    root.submit()
+    root.draft(steps, intent=Intent())
+    one, other = root.thoughts[-2:]
+    whole.look(root).propose(call_of(first), thought=one)
+    assert sent(root)
+    whole.look(root).propose(call_of(second, "again"), thought=other)
+    return whole, not sent(root)
+
+
+def sent(story: Story) -> list[StartChild | Dispatch]:
+    return [one for one in story.last.outputs if isinstance(one, StartChild | Dispatch)]
+
+
+def call_of(tool: str, words: str = "Do it") -> ProposedCall:
+    said = {"mail": {"to": "ann@shop.example", "text": "hi"}, "find_order": {"query": "17"}}
+    return call(tool, **said.get(tool, {"task": words}))
+
+
+def writes_a_mail(story: Story) -> None:
+    story.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), intent=Intent())
+    story.propose(call_of("mail"))
+    story.read(Intent())
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("post", "post"), ("post", "mail"), ("mail", "post"), ("post", "letters")]
+)
+@pytest.mark.usefixtures("newsletter")
+def test_c14_an_agent_waits_beside_what_may_have_its_effects(first: str, second: str) -> None:
+    assert side_by_side(first, second)[1]
+
+
+@pytest.mark.parametrize(("first", "second"), [("reader", "reader"), ("reader", "post"), ("find_order", "post")])
+def test_c8_agents_that_cannot_have_the_same_effect_work_side_by_side(first: str, second: str) -> None:
+    assert not side_by_side(first, second)[1]
+
+
+def test_c14_what_a_person_denied_one_agent_the_one_beside_it_may_not_do() -> None:
+    whole, _ = side_by_side("post", "post")
+    first = whole.begun(whole.root.decisions[-2], read=False)
+    writes_a_mail(first)
+    first.result(confirm(first))
+    first.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no", request=f"{first.chain.id}.r1")
+    first.lose(f"{first.chain.id}/timer")
+    whole.report(first)
+    second = whole.begun(whole.root.last, read=False)
+    writes_a_mail(second)
+    assert "A person denied exactly this call" in second.thought.corrections[0].message
+
+
+# ---- what users and persons say -------------------------------------------------------------------------------------
+
+
+def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users() -> None:
+    whole = tree()
+    child = whole.hand_on(whole.root, "post", "Write to her")
+    for _ in range(3):
+        child.propose(call("nonsense"))
+    child.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="Mail bob@shop.example", request=f"{child.chain.id}.r1")
+    whole.look(child).propose(call("mail", to="bob@shop.example"))
+    child.read(Intent())
+    (order,) = sent(child)
+    assert isinstance(order, Dispatch)
+    assert (order.sources["to"].source, [one.kind for one in order.reasons]) == (SourceKind.GOAL, [ReasonKind.UNASKED])
+
+
+@pytest.mark.parametrize(("globs", "refused"), [(("billing",), True), (("bill*",), True), (("*",), False)])
+def test_c12_an_agent_that_the_user_forbids_gets_no_task(globs: tuple[str, ...], refused: bool) -> None:
+    whole = Tree(
+        Task(
+            goal=GOAL, agent="front", style=Style.REACT, intent=Intent(forbidden=(IntentEntry(tools=globs, words=""),))
+        )
+    )
+    whole.root.submit(read=False)
+    whole.look(whole.root).propose(call("billing", task="Refund order 17"))
+    assert bool(sent(whole.root)) is not refused
+
+
+def test_c12_effects_of_an_agent_are_asked_about_where_the_user_wants_to_be_asked_about_it() -> None:
+    asks = Intent(
+        effects_asked=(IntentEntry(tools=("refund",), words=""),),
+        ask_before=(IntentEntry(tools=("billing",), words=""),),
+    )
+    whole = Tree(Task(goal=GOAL, agent="front", style=Style.REACT, intent=asks))
+    whole.root.submit(read=False)
+    child = whole.hand_on(whole.root, "billing")
+    found_order(child)
+    whole.look(child).propose(call("refund", order_id="order_17"))
+    (order,) = sent(child)
+    assert isinstance(order, Dispatch)
+    assert [one.kind for one in order.reasons] == [ReasonKind.ASK_BEFORE]
+
+
+def test_c2_what_the_goal_of_a_literal_plan_forbids_its_agents_may_not_do() -> None:
+    steps = plan(tool_step("ask", call("post", task="Mail ann@shop.example the news")))
+    task = Task(goal="Do not send mails, just draft", agent="front", plan=steps, style=Style.REACT)
+    whole = Tree(task, policy=Policy(patterns=PATTERNS))
+    child = whole.begun(whole.root.submit(), read=False)
+    child.read(asking("mail", words="Mail ann@shop.example"))
+    whole.look(child).propose(call("mail", to="ann@shop.example"))
+    assert not sent(child)
+    assert child.thought.corrections[0].message.startswith("mail may not be called: ")
+
+
+def test_an_agent_with_the_name_of_a_tool_does_not_hide_it() -> None:
+    front = Agent(name="front", description="Takes everything.", agents=("mail",))
+    file = Agents(agents=(front, Agent(name="mail", description="d", tools=("mail",))))
+    assert Tree(Task(goal=GOAL, agent="front"), file).root.world.tools["mail"].kind is ToolKind.TOOL
+
+
+def test_e7_a_cancelled_agent_waits_for_what_may_have_to_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(known.TOOLS, "mail~undo", ToolSpec(name="mail~undo", internal=True, undoes="mail"))
+    whole = tree(undo=Undo.ON_FAILURE)
+    child = whole.hand_on(whole.root, "post", "Mail her")
+    child.propose(call_of("mail"))
+    child.read(asking("mail", words="Refund order 17"))
+    whole.root.cancel("stop")
+    child.cancel("stop")
+    assert child.chain.status is ChainStatus.EXECUTING
