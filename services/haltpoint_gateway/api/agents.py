@@ -37,6 +37,7 @@ def routes(gateway: Gateway) -> APIRouter:
                 **structs.asdict(agent),
                 version=version,
                 unserved=tuple(unserved),
+                is_tool=agent.name in served,
                 under_way=under_way.get(agent.name, 0),
                 failures=tuple(own[:_SHOWN]),
             )

@@ -356,7 +356,8 @@ class AgentView(View):
     """An agent of the agents file, as it counts for chains that begin: `version` is the file's digest.
 
     `under_way` are its chains that have begun and not ended, `failures` those of the reader's that failed last. `tools`
-    null: every tool that is not internal; `unserved` are globs of them that no tool fits that is served.
+    null: every tool that is not internal; `unserved` are globs of them that no tool fits that is served. `is_tool`: a
+    tool of its name is served, and a call by this name is one of the tool.
     """
 
     name: str
@@ -365,6 +366,7 @@ class AgentView(View):
     model: str | None = None
     tools: tuple[str, ...] | None = None
     unserved: tuple[str, ...] = ()
+    is_tool: bool = False
     agents: tuple[str, ...] = ()
     mode: Mode | None = None
     style: Style | None = None

@@ -81,6 +81,8 @@ def _lines(agent: "AgentView") -> Iterator[str]:
     yield f"  tools: {', '.join(agent.tools) if agent.tools is not None else 'all that are not internal'}"
     if agent.unserved:
         yield f"  no worker serves: {', '.join(agent.unserved)}"
+    if agent.is_tool:
+        yield "  a tool has this name, too: a call by this name is one of the tool"
     if agent.agents:
         yield f"  may hand on to: {', '.join(agent.agents)}"
     limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel")}

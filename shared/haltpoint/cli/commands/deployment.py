@@ -140,7 +140,7 @@ def _print_queue(shell: Shell, one: "QueueState") -> None:
     if one.breaker is not None:
         state += f"; its breaker is open, a call is tried in {one.breaker:.0f} s"
     if one.left_over:
-        state += f"; {one.left_over} of its workers' slots are held by calls that do not end (HP-037)"
+        state += f"; {one.left_over} of its workers' slots are held by calls that do not end (HP-036)"
     shell.out.print(f"{one.name}: {state}", markup=False, soft_wrap=True)
     for row in one.resting:
         shell.out.print(f"  {row.calls} for {visible(row.why)}, the first for {row.seconds:.0f} s", markup=False)

@@ -43,7 +43,11 @@ def add_to(app: typer.Typer) -> None:
             list[str] | None, typer.Option(metavar="DIR", help="Directory with skills; may be repeated.")
         ] = None,
         reload: Annotated[
-            bool, typer.Option("--reload", help="Start the tool workers again when their files change.")
+            bool,
+            typer.Option(
+                "--reload",
+                help="Start the tool workers again, and apply the agents file again, when their files change.",
+            ),
         ] = False,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
         beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
