@@ -21,7 +21,7 @@ from typing import Final, cast
 from opentelemetry.trace import Span
 
 from haltpoint.chain.decide import decide
-from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.outputs import Decision, StartChild
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
@@ -39,7 +39,7 @@ from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign
 from haltpoint_executor.spans import EventSpans
-from haltpoint_executor.tree import trees
+from haltpoint_executor.tree import Trees
 from haltpoint_executor.world import CurrentWorld
 
 _ATTEMPTS: Final = 20
@@ -76,6 +76,7 @@ class Executor:
         self._store = parts.store
         self._cache = parts.cache
         self._world = parts.world
+        self._trees = Trees(partition, parts.store, parts.cache)
         self._dead_letters = parts.dead_letters
         self._tracing = parts.tracing
         self._spans = EventSpans(parts.tracing, partition)
@@ -149,7 +150,8 @@ class Executor:
             await self._world.know(
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
-            around = await trees(self._store, self._cache, self._partition, known.values())
+            agents = [one.chain for one in known.values() if one.chain.task.assigned is not None]
+            around = await self._trees.around(agents) if agents else {}
             spans: list[Span] = []
             now = self._clock.now()
             decided = [
@@ -176,9 +178,9 @@ class Executor:
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
-        chain, world = loaded.chain, self._world.of(loaded.chain.task)
-        if around:
-            world = replace(world, tree=around)
+        chain, world = loaded.chain, self._world.value
+        if chain.task.assigned is not None:
+            world = replace(self._world.of(chain.task), tree=around)
         for received in events.received:
             message, span = received.message, None
             now = max(now, chain.updated_at)
@@ -202,12 +204,16 @@ class Executor:
             if span is not None:
                 trace = telemetry.context_of(span, trace)
                 span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
-            begun = [one for one in decision.outputs if isinstance(one, StartChild) and one.task.agent is not None]
-            agents = {one.action.child: self._spans.agent(one, trace) for one in begun} if begun and trace else {}
-            spans += (one for one in agents.values() if one is not None)
-            contexts = {name: told for name, one in agents.items() if (told := telemetry.context_of(one, trace))}
-            decided.append(Decided(received, decision, now, trace, contexts))
+            agents = {} if trace is None or chain.task.assigned is None else self._begun(decision, trace, spans)
+            decided.append(Decided(received, decision, now, trace, agents))
         return ChainCommit(loaded, decided, entries)
+
+    def _begun(self, decision: Decision, trace: str, spans: list[Span]) -> dict[str, str]:
+        """The contexts of the chains of agents that begin, by their ids; their spans go to `spans`."""
+        begun = [one for one in decision.outputs if isinstance(one, StartChild) and one.task.agent is not None]
+        agents = {one.action.child: self._spans.agent(one, trace) for one in begun}
+        spans += (one for one in agents.values() if one is not None)
+        return {name: told for name, one in agents.items() if (told := telemetry.context_of(one, trace))}
 
     async def _write(self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]) -> list[str]:
         """5. Commit, and keep what the chains are now. Returns the chains that somebody else changed."""

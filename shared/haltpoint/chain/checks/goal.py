@@ -104,8 +104,8 @@ def _by_patterns(work: Work) -> Intent:
     served = [name for name, spec in tools.items() if open_to_models(spec, task) or name in inside]
     limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
     conditions = conditions_of(words, patterns, limited)
-    if task.assigned is not None and task.assigned.above:
-        conditions += conditions_of(task.assigned.above, patterns, limited)
+    if task.assigned is not None and task.assigned.floor:
+        conditions += conditions_of(task.assigned.floor, patterns, limited)
     asking = [one for one in patterns if one.does is Does.ASK_BEFORE]  # of earlier tasks, too (C15)
     conditions += tuple(one for goal in earlier_goals(work) for one in conditions_of(goal, asking, limited))
     return Intent(

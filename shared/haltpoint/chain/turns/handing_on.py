@@ -42,11 +42,11 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", work.steps[action.step].id)
     left = Budget(**{name: left for name in _LIMITS if (left := _left(work, name)) is not None})
     chains, users = own.chains - work.below.chains - 1, _users_own(work, action)
-    above = goal_of(work) if users is None else ""
+    floor = goal_of(work) if users is None else ""
     given = Task(
         goal=goal_in(arguments),
         agent=agent.name,
-        assigned=Assignment(own.version, chains=chains // 2 if agent.agents else 0, goal=users, above=above),
+        assigned=Assignment(own.version, chains=chains // 2 if agent.agents else 0, goal=users, floor=floor),
         intent=_intent(work, agent.name),
         budget=left,
         undo=undo_of(work),

@@ -45,7 +45,8 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     step, run = work.steps[index], work.edit(index)
     kept, met = _count(work, action)
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
-    note_effect(work, action)
+    if "~" in work.id:  # a chain below another tells this one of its effects
+        note_effect(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()
     if kept or not work.graph.promises[index]:

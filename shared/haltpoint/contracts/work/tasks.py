@@ -77,7 +77,7 @@ class Limits(Contract):
 class Assignment(Contract):
     """How an agent works on a task (CONTRACT I): the version of the agents file that its chain keeps, the globs of the
     tools that the agent may call, how many chains there may be below, and, where another agent has written the goal,
-    the user's own. `above` is the goal of the literal plan that hands the task on in its submitter's words: what it
+    the user's own. `floor` is the goal of the literal plan that hands the task on in its submitter's words: what it
     forbids or makes conditional holds, too.
     """
 
@@ -85,7 +85,7 @@ class Assignment(Contract):
     tools: tuple[str, ...] | None = None
     chains: int = MOST_CHAINS - 1
     goal: str | None = None
-    above: str = ""
+    floor: str = ""
     limits: Limits = Limits()
 
 
