@@ -81,23 +81,27 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
     own = agents.named(task.agent)
     if own is None or not own.agents:
         return tools
-    named = {one.name: one for one in agents.agents}
-    return {**{name: _spec(named[name], tools, named, task) for name in own.agents}, **tools}
-
-
-def _spec(agent: Agent, tools: Tools, named: Mapping[str, Agent], task: Task) -> ToolSpec:
-    """An agent as a tool. It is read-only when all is that it may call, the agents below it included."""
-    below, found = [agent.name], dict[str, ToolSpec]()
-    for name in below:  # grows while it is walked
+    named, calls = {one.name: one for one in agents.agents}, dict[str, set[str]]()
+    for name in (reached := [*own.agents]):  # grows while it is walked
         scope = replace(task, assigned=Assignment("", tools=named[name].tools))
-        found |= {tool: spec for tool, spec in tools.items() if open_to_models(spec, scope)}
+        calls[name] = {tool for tool, spec in tools.items() if open_to_models(spec, scope)}
+        reached += [other for other in named[name].agents if other not in reached]
+    return {**{name: _spec(named[name], tools, named, calls) for name in own.agents}, **tools}
+
+
+def _spec(agent: Agent, tools: Tools, named: Mapping[str, Agent], calls: Mapping[str, set[str]]) -> ToolSpec:
+    """An agent as a tool. It is read-only when all is that it may call, the agents below it included; `calls` has that
+    for each agent alone.
+    """
+    for name in (below := [agent.name]):  # grows while it is walked
         below += [other for other in named[name].agents if other not in below]
+    found = set[str]().union(*(calls[name] for name in below))
     return ToolSpec(
         name=agent.name,
         kind=ToolKind.AGENT,
         description=agent.description,
         parameters=_PARAMETERS,
-        read_only=not any(map(with_effects, found.values())),
+        read_only=not any(with_effects(tools[name]) for name in found),
         idempotent=True,
         queue="",
         inside=tuple(sorted(found)),
