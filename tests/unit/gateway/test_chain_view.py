@@ -331,3 +331,11 @@ def test_the_result_of_a_step_whose_first_call_was_left_out_is_that_of_its_last_
     runs = (StepRun(StepStatus.COMPLETED, actions=2, taken=2, last_ok=2), StepRun(), StepRun())
     [find, *_] = view_of(record(runs=runs, actions={"c1.find.2": {"receipt": OK, "data": '{"id":"u1"}'}})).steps
     assert find.result == {"id": "u1"}
+
+
+def test_a_chain_has_used_what_its_agents_have_and_no_share_that_one_of_them_holds() -> None:
+    held = HEAD | {"status": "cancelled", "turns": "2", "below": "8 0 0 0.0 1"}
+    agent = record(id="c1~send-1", task=Task(goal="Send", agent="post"), head=HEAD | {"turns": "3", "cost": "0.5"})
+    skill = record(id="c1~find-1", head=HEAD | {"turns": "1"})
+    usage = view_of(record(head=held, children={one.id: one for one in (agent, skill)})).usage
+    assert (usage.turns, usage.cost) == (5, 0.5)

@@ -89,15 +89,17 @@ def decode_head(chain_id: str, task: Task, fields: Fields) -> Chain:
         plan_attempts=number(Head.PLAN_ATTEMPTS),
         strikes=number(Head.STRIKES),
         other_model=bool(number(Head.OTHER_MODEL)),
-        below=below_of(word(Head.BELOW)),
+        below=_below_of(word(Head.BELOW)),
         thought=f"{chain_id}.{thought}" if thought else None,
         runs=tuple(decode_step(field) for field in _step_fields(fields)),
     )
 
 
-def below_of(text: str) -> Spent:
+def _below_of(text: str) -> Spent:
     """What agents have used, from its field; nothing when the chain has none."""
-    turns, actions, tokens, cost, chains = text.split() or "00000"
+    if not text:
+        return Spent()
+    turns, actions, tokens, cost, chains = text.split()
     return Spent(int(turns), int(actions), int(tokens), float(cost), int(chains))
 
 

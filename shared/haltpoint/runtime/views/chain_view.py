@@ -22,7 +22,6 @@ from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import below_of
 from haltpoint.runtime.store.rows import Kind, StoredAction, StoredRequest, StoredThought
 from haltpoint.runtime.views import contract_view, log_view
 from haltpoint.runtime.views.answer_view import Told, Tree, calls_in, final_answer, ran_line
@@ -146,15 +145,18 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
         never_executed=tuple(map(_never_executed, log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))),
         requests=requests,
         budget=task.budget,
-        usage=_usage(head),
+        usage=_usage(record),
         deadline=moment(head.get("deadline", head["created"])),
     )
 
 
-def _usage(head: Fields) -> views.UsageView:
-    """What the chain has used, with what its agents have and hold."""
-    below = below_of(head.get("below", ""))
-    used = {name: float(head.get(name, 0)) + getattr(below, name) for name in views.UsageView.model_fields}
+def _usage(record: ChainRecord) -> views.UsageView:
+    """What the chain has used, with what its agents have; a share that one of them holds is not used."""
+    below = [_usage(one) for one in record.children.values() if one.task.agent is not None]
+    used = {
+        name: float(record.head.get(name, 0)) + sum(getattr(one, name) for one in below)
+        for name in views.UsageView.model_fields
+    }
     return views.UsageView.model_validate(used)
 
 
