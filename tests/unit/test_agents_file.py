@@ -59,11 +59,16 @@ def test_an_empty_file_has_no_agents(tmp_path: Path) -> None:
     assert agents_file.read(written(tmp_path, "")) == Agents()
 
 
+def test_seconds_of_a_budget_are_read_as_other_times_are(tmp_path: Path) -> None:
+    said = '[[agents]]\nname = "a"\ndescription = "b"\nbudget = {seconds = "5m", turns = 3}'
+    assert agents_file.read(written(tmp_path, said)).agents[0].budget == Budget(seconds=300, turns=3)
+
+
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     said = """
 colour = 1
 [models.small]
-base_url = "http://127.0.0.1:1/v1"
+base_url = "127.0.0.1:1/v1"
 tiemout = "3s"
 timeout = "3 parsecs"
 [models.bare]
@@ -74,7 +79,7 @@ provider = "No Such"
 [[agents]]
 name = "bill"
 model = "big"
-agents = ["billing", "zeta"]
+agents = ["billing", "zeta", "bill", "zeta"]
 budget = {turns = 0, tunrs = 3}
 [[agents]]
 name = "bill"
@@ -105,7 +110,10 @@ description = "d"
             "agent 'askHuman': the name is built in",
             "agent 'bill': model: there is no section [models.big]",
             "agent 'bill': agents: there is no agent 'billing'; did you mean bill?",
+            "agent 'bill': agents: 'zeta' is there 2 times",
             "agent 'bill': agents: there is no agent 'zeta'; there are askHuman, bill",
+            "agent 'bill': agents: it cannot hand a task on to itself",
+            "model 'small': base_url: String should begin with http:// or https://",
         ]
     )
 
@@ -113,9 +121,9 @@ description = "d"
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
-        ("agents = 1", "agents: Input should be a valid tuple"),
-        ("agents = [1]", "agent number 1: Input should be a valid dictionary"),
-        ('models = "x"', "models: Input should be a valid dictionary"),
+        ("agents = 1", "agents: Input should be a list"),
+        ("agents = [1]", "agent number 1: Input should be a table"),
+        ('models = "x"', "models: Input should be a table"),
         ("[[agents", "it is not TOML: "),
         (b"\xff", "it is not TOML: "),
     ],

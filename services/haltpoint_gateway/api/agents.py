@@ -26,7 +26,7 @@ def routes(gateway: Gateway) -> APIRouter:
         version, agents = await gateway.store.agents.current()
         if not agents.agents:
             return Page[AgentView](items=())
-        under_way = await gateway.history.under_way()
+        under_way = await gateway.history.under_way() if who.admin else {}
         failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
         served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
 
@@ -38,7 +38,7 @@ def routes(gateway: Gateway) -> APIRouter:
                 version=version,
                 unserved=tuple(unserved),
                 is_tool=agent.name in served,
-                under_way=under_way.get(agent.name, 0),
+                under_way=under_way.get(agent.name, 0) if who.admin else None,
                 failures=tuple(own[:_SHOWN]),
             )
 

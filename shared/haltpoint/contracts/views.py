@@ -355,7 +355,8 @@ class StatsView(View):
 class AgentView(View):
     """An agent of the agents file, as it counts for chains that begin: `version` is the file's digest.
 
-    `under_way` are its chains that have begun and not ended, `failures` those of the reader's that failed last. `tools`
+    `under_way` are its chains that have begun and not ended, of all tenants: null for those who do not see these all.
+    `failures` are those of the reader's chains that failed last. `tools`
     null: every tool that is not internal; `unserved` are globs of them that no tool fits that is served. `is_tool`: a
     tool of its name is served, and a call by this name is one of the tool.
     """
@@ -374,7 +375,7 @@ class AgentView(View):
     max_turns: int | None = None
     parallel: int | None = None
     budget: Budget = Budget()
-    under_way: int = 0
+    under_way: int | None = None
     failures: tuple[ChainSummary, ...] = ()
 
 

@@ -9,6 +9,7 @@ from haltpoint.contracts.work.tasks import Mode
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem, task
 
 FILE = Agents(
@@ -92,4 +93,17 @@ async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
         FILE.digest,
     )
     assert (billing["tools"], billing["unserved"], billing["under_way"]) == (["refund"], ["refund"], 0)
+    assert (front["under_way"], front["is_tool"]) == (0, False)
     assert "prompt" not in front
+
+
+async def test_a_reader_of_one_tenant_is_not_told_how_much_others_do(system: System) -> None:
+    await apply(system)
+    reply = await system.http.get("/v1/agents", headers=await system.key("shop", Scope.READ))
+    assert [one["under_way"] for one in reply.json()["items"]] == [None, None]
+
+
+async def test_an_agent_with_the_name_of_a_tool_is_shown_as_that(system: System) -> None:
+    await apply(system, Agents(agents=(Agent(name="lookup_contacts", description="Looks people up."),)))
+    (one,) = (await system.http.get("/v1/agents")).json()["items"]
+    assert one["is_tool"]

@@ -180,6 +180,7 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u2
     ("more", "shown"),
     [
         ({}, (*WORDS, *DEEDS)),
+        ({"deeds": [SENT | {"agent": "post"}]}, (*WORDS, (Mark.DEED, 'Done: Sent "x"', "send.1, agent post, by ann"))),
         ({"deeds": []}, WORDS),
         ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
         ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),

@@ -29,9 +29,9 @@ def add_to(parent: typer.Typer) -> None:
             shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
             return
         for one in found:
-            shell.row(one.name, f"{one.under_way} under way", one.description)
+            shell.row(one.name, _under_way(one), one.description)
         if not found:
-            shell.note("There is no agents file: haltpoint agent apply FILE")
+            shell.note("There are no agents: no file was applied, or it names none (haltpoint agent apply FILE)")
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
@@ -74,8 +74,12 @@ def add_to(parent: typer.Typer) -> None:
             shell.note(f"version {found.digest} {words}; agents: {found.names}")
 
 
+def _under_way(agent: "AgentView") -> str:
+    return "" if agent.under_way is None else f"{agent.under_way} under way"
+
+
 def _lines(agent: "AgentView") -> Iterator[str]:
-    yield f"{agent.name}  (version {agent.version}; {agent.under_way} under way)"
+    yield f"{agent.name}  ({'; '.join(filter(None, (f'version {agent.version}', _under_way(agent))))})"
     yield f"\n{agent.description}\n"
     yield f"  model: {agent.model or 'the configured one'}"
     yield f"  tools: {', '.join(agent.tools) if agent.tools is not None else 'all that are not internal'}"

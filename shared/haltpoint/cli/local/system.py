@@ -82,11 +82,12 @@ class System:
             if self._embedded:
                 await self._stack.enter_async_context(kept(self._embedded, self._say))
                 await initialise(self.settings)
+                await self._apply(agents)  # before any service is there to take a task
             self._stack.push_async_callback(self.supervisor.stop)
             self.supervisor.start([*self._children, *self._beside])
             await self._until_ready()
-            if agents is not None:
-                await apply_agents(self.settings, agents)
+            if not self._embedded:  # now it is known that the server can be used
+                await self._apply(agents)
             if self._has_gateway:
                 told = self.settings.state_dir / ADDRESS_FILE
                 (new := told.with_suffix(".new")).write_text(f"{self.url}\n")
@@ -120,6 +121,11 @@ class System:
                 "Unset it: /readyz of the gateway covers all services that start together",
             )
         listen(settings.health_host, settings.health_port).close()
+
+    async def _apply(self, agents: Agents | None) -> None:
+        if agents is not None:
+            await apply_agents(self.settings, agents)
+            self._say(f"agents: {agents.names} (version {agents.digest})")
 
     async def _until_ready(self) -> None:
         """Every child that lives is ready, and the gateway says that it is."""

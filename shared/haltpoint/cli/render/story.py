@@ -269,7 +269,8 @@ def answer_lines(chain: ChainView) -> list[Line]:
     deeds = []
     for deed in answer.deeds:
         place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
-        note = ", ".join(filter(None, (place, by, *map(visible, deed.warnings))))
+        agent = deed.agent and f"agent {deed.agent}"
+        note = ", ".join(filter(None, (place, agent, by, *map(visible, deed.warnings))))
         deeds.append(Line(0, Mark.DEED, f"{own.done}: {visible(deed.says)}", note))
     for one in answer.not_done:
         conditional = one.why is WhyNot.UNFULFILLED and one.message

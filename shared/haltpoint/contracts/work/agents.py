@@ -24,6 +24,10 @@ from haltpoint.contracts.work.tasks import Budget, Mode, Style
 from haltpoint.contracts.written import in_seconds
 
 
+def _in_seconds(raw: Any, name: str) -> Any:
+    return {**raw, name: in_seconds(raw[name])} if isinstance(raw, dict) and name in raw else raw
+
+
 class ModelEndpoint(Strict):
     """A model that agents name: an address that speaks OpenAI's chat completions, and what the model is called there.
 
@@ -33,7 +37,7 @@ class ModelEndpoint(Strict):
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=200)]
-    base_url: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
+    base_url: Annotated[str, Meta(pattern="^https?://", max_length=2000)] | None = None
     provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     timeout: Annotated[Seconds, Meta(description="seconds that one reply may take")] = 60.0
@@ -46,7 +50,7 @@ class ModelEndpoint(Strict):
     @classmethod
     def arriving(cls, raw: Any) -> Any:
         """With the time-out in seconds: "30s" is read, too."""
-        return {**raw, "timeout": in_seconds(raw["timeout"])} if isinstance(raw, dict) and "timeout" in raw else raw
+        return _in_seconds(raw, "timeout")
 
 
 class Agent(Strict):
@@ -75,6 +79,13 @@ class Agent(Strict):
     capacity: Annotated[Count | None, Meta(description="chains that it works on at once")] = None
     choose: bool = True
     verbose: Annotated[bool, Meta(description="prompts and replies go into the planner's log")] = False
+
+    @classmethod
+    def arriving(cls, raw: Any) -> Any:
+        """With the seconds of its budget as a number: "5m" is read, too."""
+        if not isinstance(raw, dict) or "budget" not in raw:
+            return raw
+        return {**raw, "budget": _in_seconds(raw["budget"], "seconds")}
 
 
 class Agents(Strict):

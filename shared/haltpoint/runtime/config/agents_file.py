@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import fields
 from pydantic import ValidationError
@@ -17,6 +17,13 @@ from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
 from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget
 from haltpoint.runtime.config.errors import HaltpointError
+
+_PLAIN: Final = {
+    "a valid tuple": "a list",
+    "a valid dictionary": "a table",
+    "match pattern '^https?://'": "begin with http:// or https://",
+}
+"""Words of pydantic that say nothing to people who write TOML."""
 
 
 def read(path: Path) -> Agents:
@@ -56,8 +63,13 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
         about, model, others = f"agent {agent.get('name')!r}", agent.get("model"), agent.get("agents")
         if isinstance(model, str) and model not in (models if isinstance(models, dict) else ()):
             yield f"{about}: model: there is no section [models.{model}]"
-        for other in others if isinstance(others, list) else ():
-            if other == SUPERVISOR:
+        listed = others if isinstance(others, list) else []
+        for other in listed:
+            if listed.count(other) > 1:
+                yield f"{about}: agents: {other!r} is there {listed.count(other)} times"
+            if other == agent.get("name"):
+                yield f"{about}: agents: it cannot hand a task on to itself"
+            elif other == SUPERVISOR:
                 yield f"{about}: agents: a circle: the supervisor hands tasks on to its agents, and gets none back"
             elif other not in names:
                 yield f"{about}: agents: there is no agent {other!r}{_near(other, names)}"
@@ -118,6 +130,8 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         keys = (one.name for one in fields(form))
         return f"{': '.join((*about, '.'.join(map(str, where))))} is not a key{_near(str(where[-1]), keys)}"
     text = str(error["msg"]).removeprefix("Value error, ")
+    for words, plain in _PLAIN.items():
+        text = text.replace(words, plain)
     return ": ".join((*about, *([".".join(map(str, where))] if where else []), text))
 
 
