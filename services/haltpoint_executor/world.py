@@ -60,13 +60,13 @@ class CurrentWorld:
 
     def of(self, task: Task) -> World:
         """The world as the agent of a task sees it: with the agents of its version that it may hand this on to."""
-        if (assigned := task.assigned) is None:
+        if (assigned := task.assigned) is None or assigned.version not in self._agents:
             return self.value
         key = (assigned.version, task.agent, task.tools)
         if key not in self._seen:
             if len(self._seen) >= _REMEMBERED:
                 self._seen = {}
-            agents = self._agents.get(assigned.version, Agents())
+            agents = self._agents[assigned.version]
             tools = with_agents(self.value.tools, agents, task)
             self._seen[key] = replace(self.value, tools=tools, agents=agents)
         return self._seen[key]
@@ -84,7 +84,9 @@ class CurrentWorld:
         tools, stale = self.value.tools, False
         for message, chain in batch:
             if (assigned := chain.task.assigned) is not None and assigned.version not in self._agents:
-                self._agents[assigned.version] = await self._versions.version(assigned.version)
+                found = await self._versions.version(assigned.version)
+                if found.agents:  # one that cannot be read may be applied again
+                    self._agents[assigned.version] = found
             if stale or isinstance(message, ToolCompleted):
                 continue  # as most are; it names none
             if takes_all_tools(message, chain) or not tools.keys() >= tools_named(message, chain):

@@ -36,6 +36,14 @@ async def test_the_version_before_is_kept_for_the_chains_that_began_with_it(desk
     assert await desk.redis.ttl(f"hp:{{0}}:agents:{ONE.digest}") == -1
 
 
+async def test_a_version_whose_text_is_gone_is_there_again_when_it_is_applied_again(desk: Desk) -> None:
+    await versions(desk).apply(ONE, 100)
+    await desk.redis.delete(f"hp:{{0}}:agents:{ONE.digest}")
+    assert await versions(desk).current() == (ONE.digest, Agents())
+    assert not await versions(desk).apply(ONE, 100)
+    assert await versions(desk).current() == (ONE.digest, ONE)
+
+
 async def test_what_was_read_is_remembered_and_what_is_forgotten_says_nothing(desk: Desk) -> None:
     reader = versions(desk)
     await reader.apply(ONE, 100)

@@ -74,7 +74,8 @@ def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_nam
 async def test_i1_each_chain_sees_the_agents_of_its_own_version() -> None:
     old = Agents(agents=(Agent(name="front", description="d", agents=("post",)), Agent(name="post", description="old")))
     new = Agents(agents=(Agent(name="front", description="d"),))
-    world = CurrentWorld(Catalogue(), Versions(old, new), Policy())
+    versions = Versions(old, new)
+    world = CurrentWorld(Catalogue(), versions, Policy())
     await world.refresh()
     tasks = {one.digest: assigned_to(Task(goal="x", agent="front"), one, one.digest) for one in (old, new)}
     await world.know((submitted(task), chain(task)) for task in tasks.values())
@@ -84,6 +85,10 @@ async def test_i1_each_chain_sees_the_agents_of_its_own_version() -> None:
     assert world.of(tasks[old.digest]) is world.of(tasks[old.digest])
     assert world.of(Task(goal="x")) is world.value
     forgotten = assigned_to(Task(goal="x", agent="front"), Agents(), "gone")
+    await world.know([(submitted(forgotten), chain(forgotten))])
     assert world.of(forgotten).agents == Agents()
+    versions.known["gone"] = old
+    await world.know([(submitted(forgotten), chain(forgotten))])
+    assert world.of(forgotten).agents == old
     for number in range(300):
         assert "post" in world.of(structs.replace(tasks[old.digest], tools=(f"t{number}",))).tools

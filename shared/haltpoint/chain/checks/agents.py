@@ -34,13 +34,16 @@ _PARAMETERS: Final[dict[str, Any]] = {
 
 
 def assigned_to(task: Task, agents: Agents, version: str) -> Task:
-    """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools."""
-    agent = agents.named(task.agent) or Agent(name="", description="")
+    """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools. Where
+    there is no such agent the chain says so when it begins.
+    """
     limits = Limits(task.mode, task.style, task.strikes, task.max_turns, task.parallel)
-    assigned = replace(task.assigned or Assignment(version), tools=agent.tools, limits=limits)
+    assigned = replace(task.assigned or Assignment(version), limits=limits)
+    if (agent := agents.named(task.agent)) is None:
+        return replace(task, assigned=assigned)
     return replace(
         task,
-        assigned=assigned,
+        assigned=replace(assigned, tools=agent.tools),
         mode=stricter(task.mode, agent.mode or task.mode),
         style=agent.style or task.style,
         strikes=least(task.strikes, agent.strikes),

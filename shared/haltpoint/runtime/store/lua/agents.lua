@@ -8,10 +8,10 @@ Returns applied | again (it is this one already).
 register('apply_agents', function(keys, args)
   local key = prefix_of(keys) .. 'agents'
   local before = redis.call('GET', key)
+  redis.call('SET', key .. ':' .. args[1], args[2])
   if before == args[1] then
     return 'again'
   end
-  redis.call('SET', key .. ':' .. args[1], args[2])
   redis.call('SET', key, args[1])
   if before then
     redis.call('EXPIRE', key .. ':' .. before, args[3])
