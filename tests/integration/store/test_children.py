@@ -15,6 +15,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskCancelled, ToolCompleted
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.receipts import ClaimStatus, Completion
 from haltpoint.runtime.store.rows import Key
@@ -221,10 +222,13 @@ async def test_a_child_that_ends_after_its_parent_was_forgotten_leaves_nothing_b
     assert await desk.backlog(Stream.EVENTS) == 0
 
 
-async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Desk) -> None:
-    parent, child = await called(desk)
-    (order,) = await desk.orders()
-    await desk.finish(order, asks("a", "b"))
+async def test_a_parent_that_cannot_be_written_takes_its_children_with_it(desk: Desk) -> None:
+    steps = plan(*(tool_step(one, call("tell", who=one)) for one in ("John", "Jane")))
+    parent = await desk.submit(Task(goal="Tell both", plan=steps, parallel=2))
+    await desk.decide_all()
+    await desk.decide_all()
+    for order in await desk.orders():
+        await desk.finish(order, asks("a", "b"))
     await desk.decide_all()
     await desk.redis.delete(desk.key("log", parent))
     await desk.redis.set(desk.key("log", parent), "no list")
@@ -232,7 +236,8 @@ async def test_a_parent_that_cannot_be_written_takes_its_child_with_it(desk: Des
     await desk.decide_all()
     assert desk.commits[-1] is CommitStatus.QUARANTINED
     await desk.run()
-    assert (await desk.chain(child)).status is ChainStatus.CANCELLED
+    children = [await desk.chain(f"{parent}~{one}-1") for one in ("John", "Jane")]
+    assert [one.status for one in children] == [ChainStatus.CANCELLED] * 2
     assert await desk.backlog(Stream.EVENTS) == 0
 
 

@@ -78,7 +78,6 @@ function operations.begin_child(run, id, child, task, message, deadline, trace)
   local action = read_action(run.prefix, run.chain, id)
   put_aside(run.data, id, action.attempt) -- a worker may have asked the hooks, and no worker has it any more
   write_action(run.prefix, run.chain, id, NONE, 0, action.attempt, action.repeatable, STATE.CHILD, NONE)
-  redis.call('HSET', run.head, HEAD.CHILD, string.sub(child, #run.chain + 2)) -- the last one, for `dismiss_child`
   if redis.call('EXISTS', row(run.prefix, KEY.CHAIN, child)) == 0 then
     local version = '0-' .. string.match(run.version, '[^-]*$')
     begin_chain(run.prefix, run.at, child, '', version, task, message, deadline, trace)
@@ -179,17 +178,19 @@ local function tell_parent(prefix, chain)
   end
 end
 
--- A chain that could not be written cannot say what becomes of its child: it goes with its parent, as always.
-local function dismiss_child(prefix, chain, head)
-  local place = redis.pcall('HGET', head, HEAD.CHILD)
-  if type(place) ~= 'string' then
-    return
-  end
-  local child = chain .. '~' .. place
-  local status = redis.pcall('HGET', row(prefix, KEY.CHAIN, child), HEAD.STATUS)
-  if type(status) == 'string' and not FINAL[status] then
-    redis.pcall('XADD', prefix .. 'events', '*', '__data__', envelope(child .. '/cancel', child, 'task.cancelled',
-      '{"reason":"the chain that called it could not be written"}'))
+-- A chain that could not be written cannot say what becomes of its children: they go with their parent, as always.
+local function dismiss_children(prefix, chain, head)
+  local fields = redis.pcall('HGETALL', head) -- of an error it has no length
+  for i = 1, #fields, 2 do
+    local step, number = string.match(fields[i], '^(.+)%.(%d+)$')
+    if step and string.find(fields[i + 1], ' ' .. STATE.CHILD .. ' ', 1, true) then
+      local child = chain .. '~' .. step .. '-' .. number
+      local status = redis.pcall('HGET', row(prefix, KEY.CHAIN, child), HEAD.STATUS)
+      if type(status) == 'string' and not FINAL[status] then
+        redis.pcall('XADD', prefix .. 'events', '*', '__data__', envelope(child .. '/cancel', child, 'task.cancelled',
+          '{"reason":"the chain that called it could not be written"}'))
+      end
+    end
   end
 end
 
@@ -219,7 +220,7 @@ local function quarantine(run, entries, problem)
       'chain.failed', '{"chain_id":"' .. chain .. '",' .. told .. '}'))
   end
   tell_parent(prefix, chain)
-  dismiss_child(prefix, chain, head)
+  dismiss_children(prefix, chain, head)
   for _, entry in ipairs(entries) do
     dead_letter(prefix, 'events', entry, 'quarantined', problem, chain, '')
   end
