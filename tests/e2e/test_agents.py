@@ -55,7 +55,7 @@ async def test_i1_a_question_below_is_answered_and_only_its_chain_continues_afte
     child = f"{run.id}~react-1"
     await wait_until(lambda: _waits(client, child))
     assert (await client.chain(run.id)).status == "executing"
-    listed = {one.name: one.under_way for one in await client.agents()}
+    listed = {one.name: one.under_way or 0 for one in await client.agents()}
     assert min(listed["desk"], listed["courier"]) >= 1
     (request,) = [one for one in (await client.requests()).items if one.chain_id == child]
     assert request.kind is RequestKind.CLARIFICATION

@@ -69,7 +69,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 colour = 1
 [models.small]
 base_url = "127.0.0.1:1/v1"
-tiemout = "3s"
+timeouts = "3s"
 timeout = "3 parsecs"
 [models.bare]
 name = "x"
@@ -84,7 +84,7 @@ budget = {turns = 0, tunrs = 3}
 [[agents]]
 name = "bill"
 description = "d"
-promt = "x"
+prompts = "x"
 [[agents]]
 description = "d"
 mode = "lax"
@@ -97,14 +97,14 @@ description = "d"
             "agent 'bill': description: Field required",
             "agent 'bill': budget.turns: Input should be greater than or equal to 1",
             "agent 'bill': budget.tunrs is not a key; did you mean turns?",
-            "agent 'bill': promt is not a key; did you mean prompt?",
+            "agent 'bill': prompts is not a key; did you mean prompt?",
             "agent number 3: name: Field required",
             "agent number 3: mode: Input should be 'strict', 'advisory' or 'off'",
             "model 'small': name: Field required",
             "model 'bare': base_url or provider is missing",
             "model 'other': provider: String should match pattern '^[a-z0-9][a-z0-9/_-]{0,63}$'",
             "model 'small': timeout: Input should be a valid number, unable to parse string as a number",
-            "model 'small': tiemout is not a key; did you mean timeout?",
+            "model 'small': timeouts is not a key; did you mean timeout?",
             "colour is not a key; there are agents, models, supervisor",
             "2 agents are called 'bill'",
             "agent 'askHuman': the name is built in",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import ChainStatus
@@ -12,6 +13,7 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Style, Task, Undo
 from tests.support.builders import call, plan, tool_step
 from tests.unit.chain import test_agents as known
@@ -154,3 +156,15 @@ def test_e7_a_cancelled_agent_waits_for_what_may_have_to_be_undone(monkeypatch: 
     whole.root.cancel("stop")
     child.cancel("stop")
     assert child.chain.status is ChainStatus.EXECUTING
+
+
+@pytest.mark.parametrize(
+    ("strategy", "planned", "routes"),
+    [(None, False, False), (Strategy.LLM, False, True), (Strategy.LLM, True, False), (Strategy.RULE, True, True)],
+)
+def test_i1_a_supervisor_takes_what_names_no_agent_and_its_model_no_literal_plan(
+    strategy: Strategy | None, planned: bool, routes: bool
+) -> None:
+    said = None if strategy is None else Supervisor(strategy=strategy)
+    task = Task(goal=GOAL, plan=plan(tool_step("find", call_of("find_order"))) if planned else None)
+    assert (who_routes(task, Agents(agents=FILE.agents, supervisor=said)) == SUPERVISOR) is routes

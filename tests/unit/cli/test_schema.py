@@ -117,5 +117,5 @@ def test_the_agents_file_as_json_schema_takes_the_file_of_the_page() -> None:
     example, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     file = tomllib.loads(example) | {"models": {}}  # times in words are for people: "90s"
     jsonschema.validate(file, schema)
-    with pytest.raises(jsonschema.ValidationError, match="promt"):
-        jsonschema.validate({"agents": [{"name": "a", "description": "b", "promt": "c"}]}, schema)
+    with pytest.raises(jsonschema.ValidationError, match="prompts"):
+        jsonschema.validate({"agents": [{"name": "a", "description": "b", "prompts": "c"}]}, schema)
