@@ -77,7 +77,7 @@ def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
     known = any(bare_name(name) in tools for one in found for name in called_in(one, tools))
-    alone = values or text.lstrip().startswith("```tool_code") or not has_comments(bare)
+    alone = values or not has_comments(bare)
     return found if known and alone else []
 
 

@@ -168,7 +168,6 @@ CALLED = [
     f"-> {MADE}",
     f"– {MADE}",
     f"... {MADE}",
-    "```tool_code\n# I send it\nsend(to='u1', text='hi')  # now\n```",
     "send(to='u1', text='# hi')",
     '{"tool_uses": [{"recipient_name": "functions.send", "parameters": {"to": "u1"}}]}',
     '[send(to="u1", text="hi")]',
@@ -188,6 +187,7 @@ QUOTED = [
     f"> <tool_call>\n> {MADE}\n> </tool_call>",
 ]
 UNREADABLE = [
+    "```tool_code\n# I send it\nsend(to='u1', text='hi')  # now\n```",
     '[send(to="u1", text=',
     '[send(to="u1", text="hi"',
     "[send(to=john, text='hi')]",
