@@ -694,6 +694,13 @@ def test_c13_a_destination_is_a_path_only_as_a_file_in_a_folder(place: str, aske
     assert (sent(open_ended("move it into docs/"), "write", destination=place).reasons != ()) == asked
 
 
+def test_c13_a_format_says_more_than_the_name_of_a_path() -> None:
+    parameters = {"type": "object", "properties": {"file": {"type": "string", "format": "email"}}}
+    write = spec("write", parameters=parameters)
+    (leaf,) = leaves({"file": "docs/eve@evil.example"}, write)
+    assert (leaf.named, leaf.is_path) == (True, False)
+
+
 @pytest.mark.parametrize("name", ["destination", "destination_email", "file_id", "folder_account", "dest", "dst"])
 def test_c13_no_folder_covers_what_is_only_kept_near_a_path(name: str) -> None:
     told = open_ended("send the Report to Ann")

@@ -41,9 +41,9 @@ _TABLE_ALONE: Final = Targets()
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets.
-    A key has the parameter of its object, `KEYS` at the end of its path, and its own name in the place:
-    `members{ann@x.org}`.
+    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets,
+    `formed` if a format says what it is. A key has the parameter of its object, `KEYS` at the end of its path, and its
+    own name in the place: `members{ann@x.org}`.
     """
 
     path: Path
@@ -51,13 +51,14 @@ class Leaf:
     parameter: str
     value: str | int | float
     named: bool
+    formed: bool = False
 
     @property
     def is_path(self) -> bool:
-        """Whether its parameter has the name of a path; a destination is one if its value is a file in a folder."""
+        """Whether its parameter has the name of a path, and no format; a destination if it is a file in a folder."""
         name = words_of(next((part for part in reversed(self.path) if isinstance(part, str)), ""))
         is_file = name in _PLACES and _FILE.fullmatch(str(self.value)) is not None
-        return is_file or _PATHS.fullmatch(name) is not None
+        return not self.formed and (is_file or _PATHS.fullmatch(name) is not None)
 
 
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
@@ -83,7 +84,7 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
         elif isinstance(one, list) and own:
             inside.update((*path, number) for number in range(len(one)))
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
-            found.append(Leaf(path, place, parameter, one, own))
+            found.append(Leaf(path, place, parameter, one, own, own and _is_formed(nodes_at(spec, path))))
     return found
 
 
