@@ -11,7 +11,7 @@ from haltpoint.chain.checks.places import Leaf, is_at, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.model.canonical import canonical, form_of
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint_tool_worker.running.job import Job
 
 Given = dict[str, tuple[Source, Leaf]]
@@ -23,10 +23,10 @@ _CHANCE: Final = 5
 
 def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec) -> Given:
     """The values of a nested call that its caller was given, and its targets that are a piece of such a text."""
-    sources = job.request.sources or {}
+    sources, authors = job.request.sources or {}, job.nested or job.request.unasked == ToolKind.SKILL
     known: dict[str, tuple[Source, Leaf]] = {}
     for leaf in leaves(from_json(job.arguments or "{}"), caller):
-        source = sources.get(leaf.place, None if job.nested else MODEL)
+        source = sources.get(leaf.place, None if authors else MODEL)
         if source is not None:
             known.setdefault(canonical(leaf.value), (source, leaf))
     found: Given = {}

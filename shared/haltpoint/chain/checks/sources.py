@@ -226,7 +226,7 @@ class Document:
 def _is_in_call(form: Form, arguments: str) -> bool:
     given = leaves(read_json(arguments)) if form.is_in(folded(arguments)) else ()
     texts = (str(leaf.value) for leaf in given if leaf.named or isinstance(leaf.value, str))
-    return any(form.found_in(text) or canonical(text) == form.text for text in texts)
+    return any(map(form.is_repeated_in, texts))
 
 
 document: Final = lru_cache(maxsize=256)(Document)
