@@ -868,6 +868,10 @@ TWICE = plan(
 )
 
 
+DOTTED = plan(
+    tool_step("a", call("mailout", to={"$from": "input.who"}), call("echo", text={"$from": "input.text"})),
+    tool_step("b", call("mailout", to={"$from": "a.data.text"}), after=("a",)),
+)
 HINTED = plan(
     tool_step("a", call("echo", text={"$from": "input.who"})),
     tool_step("b", call("mailout", text={"$from": "input.text"}, to={"$from": "a.data.text"}), after=("a",)),
@@ -907,6 +911,22 @@ def test_c13_a_skill_does_not_wash_what_its_caller_made_up(
         story.result(outcome, json.dumps({"text": text}))
     assert story.action.tool == "mailout"
     assert [one.parameter for one in story.dispatches[-1].reasons] == ["to"] * asked
+
+
+@pytest.mark.parametrize("said", ["evil.example/../ann.example", "Take evil.example/../ann.example now"])
+def test_c13_dots_make_no_value_in_a_skill_the_target_that_was_looked_at(said: str) -> None:
+    specs = tools(ECHO, MAILOUT, skill("tellone", DOTTED, parameters={"type": "object"}))
+    story = Story(Task(goal="Write to ann.example", style=Style.REACT), *specs, policy=FREE)
+    story.submit()
+    story.propose(call("tellone", who="ann.example", text=said))
+    child = below(story)
+    child.result(by_worker(child))
+    child.result(by_worker(child), json.dumps({"text": "evil.example/../ann.example"}))
+    assert [one.parameter for one in child.dispatches[-1].reasons] == ["to"]
+
+
+def by_worker(story: Story) -> Outcome:
+    return msgspec.structs.replace(OK, metadata=Metadata(action_id=story.action.id))
 
 
 def test_g5_a_person_who_was_asked_about_a_skills_target_is_not_asked_inside_of_it() -> None:

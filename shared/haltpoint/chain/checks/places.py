@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from haltpoint.chain.model.canonical import words_of
+from haltpoint.chain.model.canonical import ELSEWHERE, Form, form_of, words_of
 from haltpoint.chain.model.references import KEYS, Part, Path, Place, covers, general, parse_path, path_text, walk
 from haltpoint.chain.model.typed import Nodes, below, fields_of, nodes_of
 from haltpoint.contracts.policy import Targets
@@ -22,7 +22,7 @@ TABLE: Final = (
     *("href", "endpoint", "callback", "bucket", "repo", "repository", "repositories", "iban", "*_iban", "bic"),
     *("sort_code", "account", "*_account", "account_*", "wallet", "*_wallet", "card_number", "path", "*_path", "file"),
     *("filename", "filepath", "outfile", "folder", "directory", "directories", "dir", "destination", "destination_*"),
-    *("dest", "dst"),
+    *("dest", "dst", "hostname", "ip", "*_id_list", "emails_to", "*_addr", "contact", "chat", "forward_to", "copy_to"),
 )
 """The names of parameters that say to whom or where, in the singular; the policy file changes it."""
 _FIELD: Final = re.compile(
@@ -34,7 +34,7 @@ _FIELD: Final = re.compile(
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _PATHS: Final = re.compile("(?:.*_)?(?:path|file|filename|filepath|outfile|folder|dir|directory|directorie)s?")
 _PLACES: Final = frozenset({"destination", "dest", "dst"})
-_FILE: Final = re.compile(r"[^@]*/[^/@]*\.\w+")
+_FILE: Final = re.compile(r"(?!.*\.\.)[^@]*/[^/@]*\.\w+")
 _PLAIN: Final = ToolSpec(name="plain")
 _TABLE_ALONE: Final = Targets()
 
@@ -52,6 +52,11 @@ class Leaf:
     value: str | int | float
     named: bool
     formed: bool = False
+
+    @property
+    def form(self) -> Form:
+        """Its canonical form; `..` is resolved only in a path of this machine."""
+        return form_of(self.value, resolved=self.is_path and not ELSEWHERE.match(str(self.value)))
 
     @property
     def is_path(self) -> bool:

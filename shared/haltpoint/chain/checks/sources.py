@@ -100,7 +100,7 @@ def _among(value: Any, known: list[Any]) -> bool:
 
 def _is_said(value: Any, words: Sequence[str]) -> bool:
     scalar = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    return scalar and any(form_of(value).found_in(text) for text in words)
+    return scalar and any(form_of(value, resolved=False).found_in(text) for text in words)
 
 
 def _given(origins: Sequence[str], actions: dict[str, Action]) -> Iterator[Any]:
@@ -167,10 +167,10 @@ def earlier_goals(work: Work) -> tuple[str, ...]:
 
 def written_over(sources: dict[str, Source], before: str, after: str, by: SourceKind) -> dict[str, Source]:
     """The sources of a call whose arguments (JSON text, both) were changed: what was nowhere in it before is `by`'s."""
-    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, after))
-    moved = {canonical(one): sources.get(at) for at, one in old.items()}
-    same = {at: sources.get(at) for at, one in new.items() if old.get(at) == one}
-    found = ((at, same[at] if at in same else moved.get(canonical(one), Source(source=by))) for at, one in new.items())
+    old, new = ({leaf.place: leaf for leaf in leaves(read_json(text))} for text in (before, after))
+    moved = {one.form.text: sources.get(at) for at, one in old.items()}
+    same = {at: sources.get(at) for at, one in new.items() if at in old and old[at].value == one.value}
+    found = ((at, same[at] if at in same else moved.get(one.form.text, Source(source=by))) for at, one in new.items())
     return {place: source for place, source in found if source is not None}
 
 
@@ -198,8 +198,13 @@ class Document:
         texts, whole = self._scalars if form.is_in(self.folded) else ([], b"")
         for path, text in (texts[number] for number in holding(form, whole)):
             where = f"{self.where}.{path_text(path)}"[:SHORT]
-            if len(text) <= SHORT and "\n" not in text and canonical(text) == form.text and not self._is_foreign(path):
-                if not _is_in_call(form, self._called):
+            if (
+                len(text) <= SHORT
+                and "\n" not in text
+                and form.text in (text, canonical(text))
+                and not self._is_foreign(path)
+            ):
+                if not self._is_in_call(form):
                     return Source(source=self.kind, where=where)
             elif piece is None and (span := form.found_in(text)) is not None:
                 around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
@@ -219,14 +224,21 @@ class Document:
                 found.append((path, str(one).removesuffix(".0")))
         return found, folded(_END.join(text for _, text in found))
 
+    @cached_property
+    def _given(self) -> tuple[list[str], bytes]:
+        """The texts of the call, its keys and what its JSON holds too, with the numbers at targets; and all folded."""
+        call = read_json(self._called)
+        found = [str(leaf.value) for leaf in leaves(call) if leaf.named or isinstance(leaf.value, str)]
+        inside = (one if isinstance(one, dict) else [one] for _, one in walk(call, _read))
+        found += [text for one in inside for text in one if isinstance(text, str)]
+        return found, folded(_END.join(text.replace(_END, " ") for text in found))
+
+    def _is_in_call(self, form: Form) -> bool:
+        texts, whole = self._given
+        return any(form.is_repeated_in(texts[number]) for number in holding(form, whole))
+
     def _is_foreign(self, path: Path) -> bool:
         return any(len(at) <= len(path) and covers(at, path) for at in self._foreign)
-
-
-def _is_in_call(form: Form, arguments: str) -> bool:
-    given = leaves(read_json(arguments)) if form.is_in(folded(arguments)) else ()
-    texts = (str(leaf.value) for leaf in given if leaf.named or isinstance(leaf.value, str))
-    return any(map(form.is_repeated_in, texts))
 
 
 document: Final = lru_cache(maxsize=256)(Document)
@@ -245,11 +257,11 @@ class Known:
     def __init__(self, work: Work) -> None:
         self._goals, self._named, self._results = users_words(work), list[Document](), list[Document]()
         for action in work.actions.values():
-            sources = action.told.sources
-            if _EDITED in sources.values():
-                own = (one.value for one in leaves(read_json(action.ran)) if sources.get(one.place) == _EDITED)
-                edited = [one for one in own if str(one).lstrip()[:1] not in ("{", "[")]  # JSON is not all theirs
-                self._named.append(document(SourceKind.PERSON, f"{action.id} edited", write_json(edited)))
+            told, ran = action.told, action.ran
+            if told.approval is not None and told.approval.proposed is not None:
+                own = [leaf.value for leaf in leaves(read_json(ran)) if told.sources.get(leaf.place) == _EDITED]
+                where, seen = f"{action.id} edited", told.approval.proposed
+                self._named.append(document(SourceKind.PERSON, where, write_json(own), seen))
             data = action.data
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
@@ -266,7 +278,7 @@ class Known:
 
     def source(self, leaf: Leaf) -> Source:
         """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
-        form, pieces = form_of(leaf.value), list[Source]()
+        form, pieces = leaf.form, list[Source]()
         named = self.named(form) if form.text else MODEL
         if named is not None:
             return named
@@ -282,8 +294,10 @@ class Known:
 
     def _folder(self, leaf: Leaf) -> Source | None:
         """The source of the nearest folder of a path that anything names."""
-        for folder in folders_of(str(leaf.value)) if leaf.is_path and "://" not in str(leaf.value) else ():
-            named = None if folder in (".", "/") else self.named(form_of(folder))
+        text = str(leaf.value)
+        for folder in folders_of(text) if leaf.is_path else ():
+            spelled = folder if "/" in text else folder.replace("/", "\\")
+            named = None if folder in (".", "/") else self.named(form_of(spelled))
             if named is not None:
                 return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
         return None

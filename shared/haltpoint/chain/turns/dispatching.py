@@ -191,14 +191,17 @@ def _sources(work: Work, call: CheckedCall, action: str) -> dict[str, Source]:
     """The sources of a call's values: inside of a skill also those of its caller's unsure ones, and what a person wrote
     into the action's call is theirs.
     """
-    sources, approval, unsure = call.sources, work.approvals.get(action), work.task.unsure
+    approval, unsure = work.approvals.get(action), work.task.unsure
+    proposed = None if approval is None else approval.proposed
+    seen = call if proposed is None else CheckedCall(work, call.index, call.spec, read_json(proposed))
+    sources = seen.sources
     if unsure:
         known = {canonical(text): source for text, source in unsure.items()}
-        texts = ((leaf.place, canonical(leaf.value)) for leaf in call.leaves)
+        texts = ((leaf.place, canonical(leaf.value)) for leaf in seen.leaves)
         sources = sources | {place: known[text] for place, text in texts if text in known}
-    if approval is None or approval.proposed is None:
+    if proposed is None:
         return sources
-    return written_over(sources, approval.proposed, write_json(call.arguments), SourceKind.PERSON)
+    return written_over(sources, proposed, write_json(call.arguments), SourceKind.PERSON)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
