@@ -14,8 +14,9 @@ from typing import Any, Final, Self
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import without_confirmed
+from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.places import Leaf, leaves
-from haltpoint.chain.checks.sources import SHORT, Known, provenance_fault, users_words
+from haltpoint.chain.checks.sources import Known, provenance_fault, users_words
 from haltpoint.chain.checks.templates import MOST_LEVELS, fill, judged
 from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.references import read_json, references, write_json

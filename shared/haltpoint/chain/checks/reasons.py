@@ -13,11 +13,12 @@ from typing import Any, Final
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import WRITTEN, CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
+from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.goal import intent_of
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
 from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target, leaves
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
-from haltpoint.chain.checks.sources import MODEL, SHORT
+from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.checks.templates import within
 from haltpoint.chain.model.canonical import ELSEWHERE, folders_of, form_of
 from haltpoint.chain.model.references import KEYS, read_json, references, write_json, write_text
