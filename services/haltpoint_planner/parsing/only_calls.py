@@ -7,7 +7,6 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
-from unicodedata import category
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.parsing.dialects import as_call, bare_name
@@ -50,12 +49,9 @@ _COMMON: Final = (
 )  # fmt: skip
 """Names that data has: one of these is a tool's only beside an argument of it."""
 
-_LABELS: Final = "【】（）［］"
-_SIGNS: Final = sorted({chr(sign) for sign in (*range(0x80, 0x3100), *range(0xFE10, 0xFFF0))}.difference(_LABELS))
-QUOTES: Final = "\"'`´′″״❛❜❝❞＂＇" + "".join(
-    sorted(sign for sign in _SIGNS if category(sign) in ("Pi", "Pf", "Ps", "Pe"))
-)
-"""Quotation marks and brackets of all scripts, but for those of ASCII, which JSON and Python have, and of labels."""
+PRIMES: Final = "′″‴⁗‵‶‷ʹʺˮ"
+QUOTES: Final = f"\"'`´¨˝«»‘’‚‛“”„‟‹›⹂「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣❛❜❝❞❟❠🙶🙷🙸ʼ՚՛׳״{PRIMES}"
+"""The quotation marks of all scripts (Unicode's Quotation_Mark), their ornaments, and what stands for them."""
 
 _BLANKS: Final = " \t\r\n"
 _BULLETS: Final = ">-•✅"
@@ -77,7 +73,7 @@ def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
     known = any(bare_name(name) in tools for one in found for name in called_in(one, tools))
-    alone = values or text.lstrip().startswith("```tool_code") or not has_comments(bare)
+    alone = values or not has_comments(bare)
     return found if known and alone else []
 
 

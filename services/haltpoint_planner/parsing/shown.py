@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from haltpoint_planner.parsing.dialects import bare_name
-from haltpoint_planner.parsing.only_calls import MARKERS, QUOTES, called_in
+from haltpoint_planner.parsing.only_calls import MARKERS, PRIMES, QUOTES, called_in
 from haltpoint_planner.parsing.python_calls import begun_call
 from haltpoint_planner.parsing.tagged import pieces
 
@@ -25,7 +25,9 @@ _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.D
 _CALL_TAG: Final = r"</?(?:\w+:)?(?:tool|function|action|invoke|call|answer)(?:_?calls?|s)?\b[^<>\n]{0,64}>"
 _TAG: Final = rf"(?:(?:`{{3,}}|~{{3,}})[\w-]*[ \t]*|{MARKERS}|{_CALL_TAG}|\bfunctools\b)"
 _QUOTE: Final = rf"{QUOTES}|<"
-_LEAD: Final = rf"{_QUOTE}#=/\\(\[{{（【"
+_LEAD: Final = rf"{_QUOTE}#=/\\(\[{{（［｛【〔〖〘〚⟨⟪❬❮❰≪＜"
+_CLOSING: Final = "⟩⟫❭❯❱≫＞"
+"""Brackets that quote: labels are closed before a call, and an angle that is not opened is a prompt."""
 _MARK: Final = rf"(?<![^\n])[ ]{{0,3}}(?:\d{{1,2}}[.)]|->|[^\w\s{_LEAD}>]{{1,8}})[ \t]"
 _OPENING: Final = re.compile(rf"(?:{_MARK})?(?:(?:{_TAG}|-{{3}}\s*JSON_OUTPUT_START\s*-{{3}})\s*)*\Z", re.IGNORECASE)
 _BETWEEN: Final = re.compile(rf"(?:{_TAG}|{_MARK}|[\s,;\]\[)(])*+", re.IGNORECASE)
@@ -33,11 +35,11 @@ _TOKEN: Final = rf"(?:(?!<\|im_start)(?:{_TAG}|\s))"
 _BEHIND: Final = re.compile(
     rf"""{_TOKEN}*+ (?:Expected:[^\n]*+)?
       ( (?: {_TOKEN} | \b(?:END|OK|None|null)\b | \[/?INST\] | <!--[^>]*+> | </?s>
-          | (?!-{{3}}\s*JSON_OUTPUT_END)[^\w\s{_QUOTE}>*] )*+
+          | (?!-{{3}}\s*JSON_OUTPUT_END)[^\w\s{_QUOTE}{_CLOSING}>*] )*+
         (?: (?:Observation: | <tool_response> | <\|im_start\|> | -{{3}}\s*JSON_OUTPUT_END).* )? )""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_QUOTING: Final = re.compile(rf"\A(?:[ ]{{4}}|[ ]*[\t>|])|(?:[{_LEAD}]|(?<!-)>)[ \t]*\Z|\*\Z")
+_QUOTING: Final = re.compile(rf"\A(?:[ ]{{4}}|[ ]*[\t>|])|(?:[{_LEAD}](?<!\d[{PRIMES}])|(?<!-)>)[ \t]*\Z|\*\Z")
 """A line before a call that shows it: indented or marked as a citation, or with a sign at its end that quotes."""
 
 _FENCE: Final = re.compile(

@@ -9,9 +9,9 @@ from pydantic_core import from_json
 
 from haltpoint.chain.checks.places import Leaf, is_at, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
-from haltpoint.chain.model.canonical import canonical, form_of
+from haltpoint.chain.model.canonical import form_of
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint_tool_worker.running.job import Job
 
 Given = dict[str, tuple[Source, Leaf]]
@@ -23,15 +23,15 @@ _CHANCE: Final = 5
 
 def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec) -> Given:
     """The values of a nested call that its caller was given, and its targets that are a piece of such a text."""
-    sources = job.request.sources or {}
+    sources, authors = job.request.sources or {}, job.nested or job.request.unasked == ToolKind.SKILL
     known: dict[str, tuple[Source, Leaf]] = {}
     for leaf in leaves(from_json(job.arguments or "{}"), caller):
-        source = sources.get(leaf.place, None if job.nested else MODEL)
+        source = sources.get(leaf.place, None if authors else MODEL)
         if source is not None:
-            known.setdefault(canonical(leaf.value), (source, leaf))
+            known.setdefault(form_of(leaf.value, resolved=False).text, (source, leaf))
     found: Given = {}
     for leaf in leaves(arguments, called):
-        own = known.get(canonical(leaf.value))
+        own = known.get(form_of(leaf.value, resolved=False).text)
         if own is None and is_target(leaf, called):
             own = next((one for one in known.values() if _is_piece(leaf, one[1])), None)
         if own is not None:

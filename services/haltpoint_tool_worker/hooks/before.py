@@ -13,9 +13,10 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.places import leaves
 from haltpoint.chain.checks.reasons import about_target
-from haltpoint.chain.checks.sources import MODEL, SHORT
+from haltpoint.chain.checks.sources import MODEL
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind

@@ -48,6 +48,7 @@ def test_c13_two_spellings_of_one_value_are_equal(written: object, also: object)
         (1234567.89, 123456789),
         ("https://[broken", "https://broken"),
         ("anna@example.org", "anna@example.org.evil.net"),
+        ("anna@example.org", "evil.net:<anna@example.org>"),
         ("x" * 300 + "@Example.org", "x" * 300 + "@example.org"),
     ],
 )
@@ -93,6 +94,7 @@ def test_c13_a_value_is_found_in_words_in_any_of_its_spellings(value: object, wo
         ("https://example.org/page", "see https://example.org/page?d=1"),
         ("https://example.org/PaGe", "see https://example.org/page"),
         ("docs", "the file /docs is gone"),
+        ("C:\\out", "write C:\\out\\a.md"),
         ("ann", "tell Anna"),
         ("7", "order 17 and 7a and 7.5"),
         ("DE89370400440532013000", "pay to DE89 3704 0044 0532 0130 01"),

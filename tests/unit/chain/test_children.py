@@ -842,3 +842,116 @@ def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
     tell_parent(told, child)
     told.propose(call("mailout", to=EVE))
     assert [one.parameter for one in told.dispatches[-1].reasons] == ["to"]
+
+
+def in_two_steps(**first: Any) -> Plan:
+    return plan(
+        tool_step("a", call("echo", **(first or {"text": {"$from": "input.who"}}))),
+        tool_step("b", call("mailout", to={"$from": "a.data.text"}), after=("a",)),
+    )
+
+
+ECHO = spec("echo")
+BOTH = plan(
+    tool_step("a", call("echo", text={"$from": "input.who"})),
+    tool_step("b", call("echo", text={"$from": "a.data.text"}), after=("a",)),
+    tool_step("c", call("mailout", to={"$from": "b.data.text"}), after=("b",)),
+)
+WITHIN = plan(tool_step("s", call("inner", who={"$from": "input.who"})))
+BESIDE = plan(
+    tool_step("a", call("echo", text={"$from": "input.who"})),
+    tool_step("b", call("mailout", text={"$from": "input.who"}, to={"$from": "a.data.text"}), after=("a",)),
+)
+TWICE = plan(
+    tool_step("a", call("mailout", to={"$from": "input.who"}), call("echo", text={"$from": "input.who"})),
+    tool_step("b", call("mailout", to={"$from": "a.data.text"}), after=("a",)),
+)
+
+
+DOTTED = plan(
+    tool_step("a", call("mailout", to={"$from": "input.who"}), call("echo", text={"$from": "input.text"})),
+    tool_step("b", call("mailout", to={"$from": "a.data.text"}), after=("a",)),
+)
+HINTED = plan(
+    tool_step("a", call("echo", text={"$from": "input.who"})),
+    tool_step("b", call("mailout", text={"$from": "input.text"}, to={"$from": "a.data.text"}), after=("a",)),
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "who", "comes", "asked"),
+    [
+        (in_two_steps(), EVE, [EVE], True),
+        (in_two_steps(), "  Eve@Evil.Example", [EVE], True),
+        (in_two_steps(), f"Mail to {EVE} at once", [EVE], True),
+        (BOTH, EVE, [EVE, EVE], True),
+        (WITHIN, EVE, [EVE], True),
+        (BESIDE, EVE, [EVE], True),
+        (in_two_steps(), "ann@x.org", ["ann@x.org"], False),  # the goal names it
+        (in_two_steps(), "Ann", ["ann@y.org"], False),  # a lookup
+        (in_two_steps(), "somebody else", ["bob@y.org"], False),
+        (HINTED, "Ann", ["cid@y.org"], False),  # a lookup of what the words name, too
+        (in_two_steps(text="ops@y.org"), EVE, ["ops@y.org"], False),  # the author's own
+        (BOTH, "somebody else", ["bob@y.org", "bob@y.org"], False),
+    ],
+)
+def test_c13_a_skill_does_not_wash_what_its_caller_made_up(
+    steps: Plan, who: str, comes: list[str], asked: bool
+) -> None:
+    inner = skill("inner", in_two_steps())
+    specs = tools(ECHO, MAILOUT, inner, skill("tellone", steps, parameters={"type": "object"}))
+    story = Story(Task(goal="Write to Ann, ann@x.org", style=Style.REACT), *specs, policy=FREE)
+    story.submit()
+    story.propose(call("tellone", who=who, text="Dear Cid (cid@y.org)"))
+    assert not story.dispatches
+    while outputs(story.last, StartChild):
+        story = below(story)
+    for text in comes:
+        outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=story.action.id))
+        story.result(outcome, json.dumps({"text": text}))
+    assert story.action.tool == "mailout"
+    assert [one.parameter for one in story.dispatches[-1].reasons] == ["to"] * asked
+
+
+@pytest.mark.parametrize("said", ["evil.example/../ann.example", "Take evil.example/../ann.example now"])
+def test_c13_dots_make_no_value_in_a_skill_the_target_that_was_looked_at(said: str) -> None:
+    specs = tools(ECHO, MAILOUT, skill("tellone", DOTTED, parameters={"type": "object"}))
+    story = Story(Task(goal="Write to ann.example", style=Style.REACT), *specs, policy=FREE)
+    story.submit()
+    story.propose(call("tellone", who="ann.example", text=said))
+    child = below(story)
+    child.result(by_worker(child))
+    child.result(by_worker(child), json.dumps({"text": "evil.example/../ann.example"}))
+    assert [one.parameter for one in child.dispatches[-1].reasons] == ["to"]
+
+
+def by_worker(story: Story) -> Outcome:
+    return msgspec.structs.replace(OK, metadata=Metadata(action_id=story.action.id))
+
+
+def test_g5_a_person_who_was_asked_about_a_skills_target_is_not_asked_inside_of_it() -> None:
+    specs = tools(ECHO, MAILOUT, skill("tellone", TWICE, parameters={"type": "object"}))
+    story = Story(Task(goal="Write to Ann", style=Style.REACT), *specs, policy=FREE)
+    story.submit()
+    story.propose(call("tellone", who=EVE, again=EVE))
+    assert [one.parameter for one in story.dispatches[-1].reasons] == ["who"]
+    question = Confirmation(action="tellone", target=Target(id="t"), message="?", digest="d")
+    story.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question))
+    story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    child = below_of(story, story.result(data=json.dumps({"arguments": {"who": EVE, "again": EVE}})))
+    child.result()
+    child.result(data=json.dumps({"text": EVE}))
+    child.result()
+    assert [order.action.tool for order in child.dispatches] == ["mailout", "echo", "mailout"]
+    assert not any(order.reasons for order in child.dispatches)
+
+
+def test_c13_a_tool_inside_of_a_skill_hears_which_of_its_values_are_unsure() -> None:
+    steps = plan(tool_step("a", call("mailout", text={"$from": "input.who"}, by="the author")))
+    specs = tools(MAILOUT, skill("tellone", steps, parameters={"type": "object"}))
+    story = Story(Task(goal="Write to Ann", style=Style.REACT), *specs, policy=FREE)
+    story.submit()
+    story.propose(call("tellone", who=EVE))
+    order = below(story).dispatches[-1]
+    assert (order.unasked, order.reasons) == ("skill", ())
+    assert {place: one.source.value for place, one in order.sources.items()} == {"text": "model"}

@@ -4,6 +4,7 @@ import pytest
 
 from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faults, task_fault
 from haltpoint.chain.model.limits import Policy
+from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Mode, Task
@@ -193,6 +194,9 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     assert words in fault.message
 
 
+ONLY_OURS = "The task brings `earlier`, `assigned` or `unsure`, which only the runtime fills in."
+
+
 @pytest.mark.parametrize(
     ("task", "fault"),
     [
@@ -201,12 +205,10 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
         (Task(goal="do it"), None),
         (
             Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
-            "The task brings `earlier`, which is filled in from its conversation when it is accepted.",
+            ONLY_OURS,
         ),
-        (
-            Task(goal="x", assigned=Assignment("v1")),
-            "The task brings `assigned`, which is filled in for its agent when it is accepted.",
-        ),
+        (Task(goal="x", assigned=Assignment("v1")), ONLY_OURS),
+        (Task(goal="do it", unsure={"x": Source(source=SourceKind.GOAL)}), ONLY_OURS),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),
         (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),

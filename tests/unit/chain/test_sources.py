@@ -21,6 +21,7 @@ from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outc
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Violation
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -35,6 +36,7 @@ def typed(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
+SEARCH = spec("search", outward=True)
 FETCH = spec("fetch", outward=True, parameters=typed(url={"type": "string", "format": "uri"}))
 
 
@@ -176,6 +178,61 @@ def test_c13_what_a_tool_was_called_with_is_no_result_of_it() -> None:
     assert source(knows(open_ended(), {"query": "eve@x.org"}, query="eve@x.org"), "eve@x.org") == "model"
     assert source(knows(open_ended(), {"id": 7}, id=7), 7) == "model"
     assert source(knows(open_ended(), {"id": 7}, limit=7), 7) == "result c.react.1 data.id"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"filter": {"eve@x.org": True}},
+        {"filter": [{"a": {"eve@x.org": True}}]},
+        {"filter": '{"a": "eve@x.org"}'},
+        {"filter": '{"a": "eve\\u0040x.org"}'},
+        {"filter": '{"a": {"eve\\u0040x.org": [1]}}'},
+        {"filter": {"a": '["eve\\u0040x.org"]'}},
+    ],
+)
+def test_c13_what_a_tool_was_called_with_in_a_key_or_in_json_is_no_result_of_it(arguments: dict[str, Any]) -> None:
+    assert source(knows(open_ended(), {"unknown": ["eve@x.org"]}, **arguments), "eve@x.org") == "model"
+
+
+def test_c13_a_number_in_the_json_of_a_call_is_no_result_of_it() -> None:
+    told = knows(open_ended(), {"account": 666123}, filter='{"account": 666123}')
+    assert reasons(sent(told, account=666123)) == [("account", "model")]
+
+
+# ---- what `..` means is known of paths alone
+
+
+@pytest.mark.parametrize("name", ["host", "url", "webhook", "endpoint", "to", "destination", "channel"])
+@pytest.mark.parametrize("value", ["evil.example/x/../../ann.example", "https:/evil.example/../../ann.example"])
+def test_c13_dots_name_no_other_target(name: str, value: str) -> None:
+    goal = "post to ann.example"
+    assert reasons(sent(open_ended(goal), **{name: value})) == [(name, "model")]
+    assert reasons(sent(knows(open_ended(), {"it": "ann.example"}), **{name: value})) == [(name, "model")]
+    told = open_ended()
+    sent(told, **{name: "ann.example"})
+    ask_and_approve(told)
+    assert (name, "model") in reasons(sent(told, **{name: value}))
+    uri = spec("act", read_only=False, parameters=typed(there={"type": "string", "format": "uri"}))
+    assert reasons(sent(open_ended(goal, uri), "act", there=value)) == [("there", "model")]
+    outward = open_ended("read ann.example", SEARCH)
+    assert reasons(sent(outward, "search", **{name: value})) == [(name, "model")]
+
+
+def test_c6_dots_are_none_of_the_goals_words() -> None:
+    there = spec("there", read_only=False, provenance={"host": ("goal",)})
+    told = open_ended("post to ann.example", there)
+    told.propose(call("there", host="evil.example/../ann.example"))
+    assert [one.violation for one in told.thought.corrections] == [Violation.NO_PROVENANCE]
+
+
+def test_c13_a_value_with_dots_that_is_whole_in_a_result_is_one() -> None:
+    assert source(knows(open_ended(), {"link": "a/../b.html"}), "a/../b.html") == "result c.react.1 data.link"
+
+
+@pytest.mark.parametrize("path", ["~/../docs/a.md", "C:/../docs/a.md", "https:/evil.example/../../docs/a.md"])
+def test_c13_dots_lead_from_elsewhere_into_no_folder(path: str) -> None:
+    assert reasons(sent(open_ended("write into docs/"), "write", path=path)) == [("path", "model")]
 
 
 def test_c13_an_error_and_a_tool_that_is_gone_are_no_sources_of_a_surprise() -> None:
@@ -339,16 +396,78 @@ def test_c13_what_a_person_edited_in_is_no_result_though_it_comes_back() -> None
     assert sent(told, to="jörg@x.org", words="2").sources["to"].source is not SourceKind.RESULT
 
 
+def edited(
+    told: Story,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    reach: Reach | None = Reach.CALL,
+    seen: str | None = None,
+) -> Dispatch:
+    """The order of a call that a person saw (as `seen`, when hooks had changed it), edited and approved; it has run."""
+    sent(told, **before)
+    ask(told, seen)
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=after, for_=reach))
+    return ran(told)
+
+
+def ran(told: Story) -> Dispatch:
+    """The last order, and its receipt as a worker writes it."""
+    order = told.dispatches[-1]
+    metadata = Metadata(action_id=told.action.id, sources=order.sources, approval=order.approval)
+    told.result(msgspec.structs.replace(OK, metadata=metadata))
+    return order
+
+
 def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_too() -> None:
     told = open_ended()
-    sent(told, to="x@x.org", cc="y@x.org")
-    ask(told)
-    told.give(
-        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "ann@x.org", "cc": "y@x.org"})
-    )
-    order = told.dispatches[-1]
-    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=told.action.id, sources=order.sources)))
+    edited(told, {"to": "x@x.org", "cc": "y@x.org"}, {"to": "ann@x.org", "cc": "y@x.org"}, reach=None)
     assert reasons(sent(told, "write", to_whom="ann@x.org", cc="x@x.org")) == [("cc", "model")]
+
+
+@pytest.mark.parametrize(
+    ("after", "later"),
+    [
+        ({"to": "[Team] Ann"}, "[Team] Ann"),
+        ({"to": "x", "note": '{"mail": "ann@x.org"}'}, "ann@x.org"),
+    ],
+)
+def test_c13_what_a_person_typed_is_theirs_though_it_looks_like_json(after: dict[str, Any], later: str) -> None:
+    told = open_ended()
+    edited(told, {"to": "x", "note": "a"}, after)
+    assert sent(told, "write", cc=later).reasons == ()
+
+
+def test_c13_what_a_hook_wrote_and_a_person_left_is_not_theirs() -> None:
+    told, hooked = open_ended(), {"to": "eve@evil.example", "note": "a"}
+    order = edited(told, {"to": "x@x.org", "note": "a"}, hooked | {"note": "b"}, seen=json.dumps(hooked))
+    assert {at: one.source.value for at, one in order.sources.items()} == {"to": "model", "note": "person"}
+    assert reasons(sent(told, "write", cc="eve@evil.example")) == [("cc", "model")]
+
+
+def test_c13_what_a_hook_wrote_between_two_edits_is_not_the_persons() -> None:
+    told, hooked = open_ended(), {"to": "eve@evil.example", "note": "b"}
+    sent(told, to="x@x.org", note="a")
+    ask(told)
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "x@x.org", "note": "b"}))
+    ask(told, json.dumps(hooked))
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=hooked | {"note": "c"}))
+    assert {at: one.source.value for at, one in ran(told).sources.items()} == {"to": "model", "note": "person"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (["eve@x.org", "bob@x.org"], ["bob@x.org", "eve@x.org"], ["goal", "model"]),
+        (["eve@x.org", "bob@x.org"], ["bob@x.org"], ["goal"]),
+        (["eve@x.org", "bob@x.org"], ["ann@x.org", "bob@x.org", "eve@x.org"], ["person", "goal", "model"]),
+        (["ann.example"], ["evil.example/../ann.example"], ["person"]),
+    ],
+)
+def test_c13_a_value_that_a_person_moves_keeps_the_source_that_it_had(
+    before: list[str], after: list[str], found: list[str]
+) -> None:
+    order = edited(open_ended("mail bob@x.org, or ann.example"), {"to": before, "id": "?"}, {"to": after})
+    assert [one.source.value for one in order.sources.values()] == found
 
 
 @pytest.mark.parametrize(
@@ -357,6 +476,8 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_too() -> None:
         ({"to": ["x@x.org", "eve@evil.example"]}, {"to": ["eve@evil.example"]}),
         ({"to": {"a": "eve@evil.example"}}, {"to": {"b": "eve@evil.example"}}),
         ({"to": "EVE@evil.example"}, {"to": "eve@evil.example"}),
+        ({"to": "bob, eve@evil.example"}, {"to": "eve@evil.example"}),
+        ({"to": "x", "data": {"eve@evil.example": 1}}, {"to": "x", "data": ["eve@evil.example"]}),
         ({"to": "x", "text": '{"mail": "eve@evil.example", "it": "helo"}'},
          {"to": "x", "text": '{"mail": "eve@evil.example", "it": "hello"}'}),
     ],
@@ -365,13 +486,7 @@ def test_c13_what_a_person_left_in_a_call_is_not_theirs_wherever_it_moves(
     before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     told = open_ended()
-    sent(told, **before)
-    ask(told)
-    told.give(
-        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=after, for_=Reach.CALL),
-    )
-    order = told.dispatches[-1]
-    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=told.action.id, sources=order.sources)))
+    edited(told, before, after)
     assert [at for at, _ in reasons(sent(told, "write", cc="eve@evil.example"))] == ["cc"]
 
 
@@ -572,6 +687,11 @@ def test_c13_targets_are_known_by_format_mark_or_name_at_every_depth(
             "urls",
             "addresses",
             "repositories",
+            "hostname",
+            "user_id_list",
+            "emailAddr",
+            "forward_to",
+            "contacts",
         ),
     ],
 )
@@ -694,6 +814,13 @@ def test_c13_a_destination_is_a_path_only_as_a_file_in_a_folder(place: str, aske
     assert (sent(open_ended("move it into docs/"), "write", destination=place).reasons != ()) == asked
 
 
+def test_c13_a_format_says_more_than_the_name_of_a_path() -> None:
+    parameters = {"type": "object", "properties": {"file": {"type": "string", "format": "email"}}}
+    write = spec("write", parameters=parameters)
+    (leaf,) = leaves({"file": "docs/eve@evil.example"}, write)
+    assert (leaf.named, leaf.is_path) == (True, False)
+
+
 @pytest.mark.parametrize("name", ["destination", "destination_email", "file_id", "folder_account", "dest", "dst"])
 def test_c13_no_folder_covers_what_is_only_kept_near_a_path(name: str) -> None:
     told = open_ended("send the Report to Ann")
@@ -728,7 +855,8 @@ def test_c13_inside_of_the_folder_that_a_tool_declares_nothing_is_asked(place: s
 
 
 def test_c13_thirty_files_in_one_folder_are_one_question() -> None:
-    for folder in ("out/", "", "/data/out/"):
+    elsewhere = ("~/out/", "~ann/", "C:/out/", "C:\\out\\", "s3://bucket/out/", "file:///data/out/", "https://x.org/")
+    for folder in ("out/", "", "/data/out/", *elsewhere):
         told = open_ended(policy=Policy(max_turns=100))
         sent(told, "write", path=f"{folder}f0.md")
         ask_and_approve(told)
@@ -748,6 +876,37 @@ def test_c13_a_yes_for_the_working_directory_covers_no_folder_in_it() -> None:
     sent(told, "write", path="../f0.md")
     ask_and_approve(told)
     assert told.chain.granted == (Grant(tool="write", parameter="path", value="../f0.md"),)
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("~/f0.md", "~/.ssh/authorized_keys"),
+        ("C:/f0.md", "C:/Windows/f.md"),
+        ("https://ann.example", "https://evil.example"),
+        ("https://ann.example/f0.md", "https://evil.example/../ann.example/f.md"),
+        ("https://ann.example/f0.md", "https://evil.example\\@ann.example/f.md"),
+        ("https://ann.example/f0.md", "https://ann.example\\@evil.example/f.md"),
+        ("file:///f0.md", "file:///etc/passwd"),
+        ("f0.md", "https:evil.example"),
+        ("f0.md", " https:evil.example"),
+        ("f0.md", "mailto:eve@evil.example"),
+        ("f0.md", "~"),
+        ("f0.md", "~/../f.md"),
+        ("f0.md", "C:f.md"),
+    ],
+)
+def test_c13_a_yes_for_a_folder_leads_to_no_other_place(first: str, other: str) -> None:
+    told = open_ended()
+    sent(told, "write", path=first)
+    ask_and_approve(told)
+    assert reasons(sent(told, "write", path=other)) == [("path", "model")]
+
+
+@pytest.mark.parametrize(("path", "asked"), [("C:\\out\\f.md", False), ("C:\\other\\f.md", True), ("C:\\f.md", True)])
+def test_c13_a_folder_with_backslashes_is_found_in_the_goal(path: str, asked: bool) -> None:
+    told = open_ended("write into C:\\out\\ and C:\\other\\parts\\")
+    assert (sent(told, "write", path=path).reasons != ()) == asked
 
 
 @pytest.mark.parametrize(
@@ -845,9 +1004,6 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
 # ---- what carries data outward
 
 
-SEARCH = spec("search", outward=True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "asked"),
     [
@@ -871,12 +1027,28 @@ SEARCH = spec("search", outward=True)
         ({"query": "see https://whole.org/a."}, False),
         ({"to": "somebody"}, True),
         ({"words": 7}, False),
+        ({"query": " nowhere.org/?d=2\n"}, True),
+        ({"query": "203.0.113.7/?d=2"}, True),
+        ({"query": "[2001:db8::7]/?d=2"}, True),
+        ({"query": "//nowhere.org/?d=2"}, True),
+        ({"query": "see //nowhere.org/?d=2"}, True),
+        ({"query": "http:/nowhere.org/?d=2"}, True),
+        ({"query": "see http:nowhere.org/?d=2"}, True),
+        ({"query": "https:\\\\nowhere.org\\2"}, True),
+        ({"query": "nowhere.org\\2"}, True),
+        ({"query": "x@nowhere.org/?d=2"}, True),
+        ({"query": "nowhere.org/?d=2 3"}, True),
+        ({"query": "named.org/?d=2 3"}, True),
+        ({"query": "named.org/?d=2"}, False),
+        ({"query": "203.0.113.8/?d=2"}, False),
+        ({"query": "x@nowhere.org"}, False),
+        ({"query": "and/or, std::vector // 1.5 C:\\dir note: 2:1"}, False),
     ],
 )
 def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
     arguments: dict[str, Any], asked: bool
 ) -> None:
-    told = open_ended("look at named.org", FETCH, SEARCH)
+    told = open_ended("look at named.org, 203.0.113.8", FETCH, SEARCH)
     knows(told, {"link": "https://whole.org/a", "text": "see (https://text.org/a?b=1)."})
     tool = "fetch" if "url" in arguments else "search"
     assert (sent(told, tool, **arguments).reasons != ()) == asked

@@ -168,7 +168,6 @@ CALLED = [
     f"-> {MADE}",
     f"– {MADE}",
     f"... {MADE}",
-    "```tool_code\n# I send it\nsend(to='u1', text='hi')  # now\n```",
     "send(to='u1', text='# hi')",
     '{"tool_uses": [{"recipient_name": "functions.send", "parameters": {"to": "u1"}}]}',
     '[send(to="u1", text="hi")]',
@@ -188,6 +187,7 @@ QUOTED = [
     f"> <tool_call>\n> {MADE}\n> </tool_call>",
 ]
 UNREADABLE = [
+    "```tool_code\n# I send it\nsend(to='u1', text='hi')  # now\n```",
     '[send(to="u1", text=',
     '[send(to="u1", text="hi"',
     "[send(to=john, text='hi')]",
@@ -247,6 +247,11 @@ SHOWN = [
     "```xml\n<list><a/></list>\n```",
 ]
 FIRST = '{"name": "list", "arguments": {"folder": "x"}}'
+QUOTATION_MARKS = "".join(
+    map(chr, (0x22, 0x27, 0xAB, 0xBB, *range(0x2018, 0x2020), 0x2039, 0x203A, 0x2E42, *range(0x300C, 0x3010),
+              *range(0x301D, 0x3020), *range(0xFE41, 0xFE45), 0xFF02, 0xFF07, 0xFF62, 0xFF63))
+)  # fmt: skip
+"""The characters with Unicode's property Quotation_Mark (PropList.txt)."""
 BESIDE = [
     f"I look it up.\n{MADE}\nI'll wait for the result.",
     f"{MADE}\n\nLet me know if you need more.",
@@ -271,7 +276,32 @@ BESIDE = [
     f"--- begin mail ---\n{MADE}\n--- end mail ---",
     f"He wrote:\n> Hi\n> {MADE}",
     f"I will send it: `{MADE}`",
-    *(f"The mail says {opened}{MADE}{closed}" for opened, closed in ("❝❞", "〝〞", "＂＂", "｢｣", "⟨⟩", "❮❯", "″″")),
+    *(
+        f"The mail says {opened}{MADE}{closed}"
+        for opened, closed in (
+            *(
+                "❝❞",
+                "〝〞",
+                "＂＂",
+                "｢｣",
+                "⟨⟩",
+                "❮❯",
+                "″″",
+                "≪≫",
+                "＜＞",
+                "🙶🙷",
+                "‶‶",
+                "‴‴",
+                "׳׳",
+                "՛՛",
+                "¨¨",
+                "〔〕",
+                "［］",
+            ),
+            *((sign, sign) for sign in QUOTATION_MARKS),
+        )
+    ),
+    f"The mail says ❮Please run {MADE}❯",
     f'**Action**: "{MADE}"',
     f"> I do this now:\n> {MADE}",
     f"I'll do it\n{MADE}\n'",
@@ -360,6 +390,14 @@ OPENS = [
     "I run:\n```sql\nselect 1\n```\n```json\n{}\n```",
     "I use ```send``` now:\n{}",
     "```\n```json\n{}\n```",
+    "❯ {}",
+    "I send it.\n❯ {}",
+    "I send it.\n❱ {}",
+    "⟫ {}",
+    "〔工具调用〕{}",
+    "I send it.\n〖工具〗{}",
+    "I send it.\n⟦{}⟧",
+    "It's 5″ {}",
 ]
 
 

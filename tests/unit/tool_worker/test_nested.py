@@ -464,7 +464,12 @@ async def pass_on(words: str, ctx: Ctx) -> Any:
     return await ctx.call("deliver", to=words.split("-")[-1].strip(" ."))
 
 
-CALLING = (notify, relay, deliver, fetch, summary, pass_on)
+@tool
+async def forward(by: str, mailbox: str, ctx: Ctx) -> Any:
+    return await ctx.call("deliver", to=mailbox)
+
+
+CALLING = (notify, relay, deliver, fetch, summary, pass_on, forward)
 FOUND = {"c.find.1": Action("c.find.1", 0, 1, "find", "{}", ActionStatus.DONE, outcome=KNOWN, data='{"id": "u1"}')}
 
 
@@ -486,11 +491,19 @@ def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
         ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "Declare mailbox of notify"),
         ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
         ("notify", {"mailbox": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
+        ("notify", {"mailbox": "e@x.org"}, {"unasked": "skill", "sources": of(SourceKind.MODEL)}, "Declare mailbox"),
+        ("notify", {"mailbox": "e@x.org"}, {"unasked": "skill"}, "e@x.org"),
         ("notify", {"mailbox": "x", "whom": "e@x.org"}, {}, "e@x.org"),
         ("pass_on", {"words": "Hello - E@x.org."}, {}, "Declare words of pass_on"),
         ("pass_on", {"words": "Hello to-e@x.org"}, {}, "Declare words of pass_on"),
         ("pass_on", {"words": "Hello - ann"}, {"sources": {"words": Source(source=SourceKind.TEXT)}}, "Declare words"),
         ("pass_on", {"words": "Hello - e@x.org"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "e@x.org"),
+        (
+            "forward",
+            {"by": "ann@x.org", "mailbox": "evil/../ann@x.org"},
+            {"sources": {"by": Source(source=SourceKind.GOAL)}},
+            "Declare mailbox of forward",
+        ),
         ("summary", {"page": "https://x.org"}, {}, "Declare page of summary"),
         ("summary", {"page": "https://x.org"}, {"sources": {"page": Source(source=SourceKind.TEXT)}}, "https://x.org"),
     ],

@@ -14,8 +14,9 @@ from typing import Any, Final, Self
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import without_confirmed
+from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.places import Leaf, leaves
-from haltpoint.chain.checks.sources import SHORT, Known, provenance_fault, users_words
+from haltpoint.chain.checks.sources import Known, provenance_fault, users_words
 from haltpoint.chain.checks.templates import MOST_LEVELS, fill, judged
 from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.references import read_json, references, write_json
@@ -34,8 +35,8 @@ MOST: Final = 1000
 """Values of a call whose sources are looked for; targets before others."""
 
 
-_PLAN: Final = Source(source=SourceKind.GOAL, where="plan")
-"""The source of what the submitter of a literal plan has written into it."""
+WRITTEN: Final = Source(source=SourceKind.GOAL, where="plan")
+"""The source of what the author of a literal plan has written into it."""
 
 
 @dataclass(eq=False)
@@ -99,7 +100,7 @@ class CheckedCall:
         written = {leaf.value for call in calls for leaf in leaves(call.arguments)}
         first = sorted(self.leaves, key=lambda leaf: not leaf.named)[:MOST]
         seen = (leaf for leaf in first if len(leaf.place) <= SHORT)
-        return {leaf.place: _PLAN if leaf.value in written else self.known.source(leaf) for leaf in seen}
+        return {leaf.place: WRITTEN if leaf.value in written else self.known.source(leaf) for leaf in seen}
 
     @property
     def made_up(self) -> Correction | None:

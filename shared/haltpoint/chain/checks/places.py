@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from haltpoint.chain.model.canonical import words_of
+from haltpoint.chain.model.canonical import ELSEWHERE, Form, form_of, words_of
 from haltpoint.chain.model.references import KEYS, Part, Path, Place, covers, general, parse_path, path_text, walk
 from haltpoint.chain.model.typed import Nodes, below, fields_of, nodes_of
 from haltpoint.contracts.policy import Targets
@@ -22,7 +22,7 @@ TABLE: Final = (
     *("href", "endpoint", "callback", "bucket", "repo", "repository", "repositories", "iban", "*_iban", "bic"),
     *("sort_code", "account", "*_account", "account_*", "wallet", "*_wallet", "card_number", "path", "*_path", "file"),
     *("filename", "filepath", "outfile", "folder", "directory", "directories", "dir", "destination", "destination_*"),
-    *("dest", "dst"),
+    *("dest", "dst", "hostname", "ip", "*_id_list", "emails_to", "*_addr", "contact", "chat", "forward_to", "copy_to"),
 )
 """The names of parameters that say to whom or where, in the singular; the policy file changes it."""
 _FIELD: Final = re.compile(
@@ -34,16 +34,16 @@ _FIELD: Final = re.compile(
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _PATHS: Final = re.compile("(?:.*_)?(?:path|file|filename|filepath|outfile|folder|dir|directory|directorie)s?")
 _PLACES: Final = frozenset({"destination", "dest", "dst"})
-_FILE: Final = re.compile(r"[^@]*/[^/@]*\.\w+")
+_FILE: Final = re.compile(r"(?!.*\.\.)[^@]*/[^/@]*\.\w+")
 _PLAIN: Final = ToolSpec(name="plain")
 _TABLE_ALONE: Final = Targets()
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets.
-    A key has the parameter of its object, `KEYS` at the end of its path, and its own name in the place:
-    `members{ann@x.org}`.
+    """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets,
+    `formed` if a format says what it is. A key has the parameter of its object, `KEYS` at the end of its path, and its
+    own name in the place: `members{ann@x.org}`.
     """
 
     path: Path
@@ -51,13 +51,19 @@ class Leaf:
     parameter: str
     value: str | int | float
     named: bool
+    formed: bool = False
+
+    @property
+    def form(self) -> Form:
+        """Its canonical form; `..` is resolved only in a path of this machine."""
+        return form_of(self.value, resolved=self.is_path and not ELSEWHERE.match(str(self.value)))
 
     @property
     def is_path(self) -> bool:
-        """Whether its parameter has the name of a path; a destination is one if its value is a file in a folder."""
+        """Whether its parameter has the name of a path, and no format; a destination if it is a file in a folder."""
         name = words_of(next((part for part in reversed(self.path) if isinstance(part, str)), ""))
         is_file = name in _PLACES and _FILE.fullmatch(str(self.value)) is not None
-        return is_file or _PATHS.fullmatch(name) is not None
+        return not self.formed and (is_file or _PATHS.fullmatch(name) is not None)
 
 
 def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets = _TABLE_ALONE) -> list[Leaf]:
@@ -83,7 +89,7 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
         elif isinstance(one, list) and own:
             inside.update((*path, number) for number in range(len(one)))
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
-            found.append(Leaf(path, place, parameter, one, own))
+            found.append(Leaf(path, place, parameter, one, own, own and _is_formed(nodes_at(spec, path))))
     return found
 
 

@@ -1,34 +1,22 @@
 """Where each value of a call comes from, found by comparison and never by a model (CONTRACT C13).
 
 The order: the user's words, a person, the task's context, a whole scalar of a receipt, a piece of free text in one, and
-the model where it is found nowhere. A value that a tool was called with is no result of it. Receipts are searched as
-folded text; one is parsed only when it may hold a value, and then once for all.
+the model where it is found nowhere. A value that a tool was called with is no result of it.
 
 Where an author declares the origin of a value (`FromResult`), it must have that one (C6): the places in the arguments
 are `recipient_id`, `letters[].recipient_id`.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.documents import Document, document
 from haltpoint.chain.checks.places import Leaf, is_default, leaves
-from haltpoint.chain.model.canonical import Form, canonical, folded, folders_of, form_of, holding
-from haltpoint.chain.model.references import (
-    KEYS,
-    Path,
-    covers,
-    parse_path,
-    path_text,
-    read_json,
-    values_at,
-    walk,
-    write_json,
-    write_text,
-)
+from haltpoint.chain.model.canonical import Form, folders_of, form_of
+from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk, write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -44,11 +32,6 @@ SAID = "said"
 MODEL: Final = Source(source=SourceKind.MODEL)
 _EDITED: Final = Source(source=SourceKind.PERSON)
 """Of a value that a person wrote into a call: it is in no document."""
-SHORT: Final = 200
-"""Characters of a line that is a scalar; what is longer is free text."""
-_AROUND: Final = 40
-_END: Final = "\0"
-_NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 
 
 def provenance_fault(
@@ -104,7 +87,7 @@ def _among(value: Any, known: list[Any]) -> bool:
 
 def _is_said(value: Any, words: Sequence[str]) -> bool:
     scalar = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    return scalar and any(form_of(value).found_in(text) for text in words)
+    return scalar and any(form_of(value, resolved=False).found_in(text) for text in words)
 
 
 def _given(origins: Sequence[str], actions: Mapping[str, Action]) -> Iterator[Any]:
@@ -175,76 +158,11 @@ def earlier_goals(work: Work) -> tuple[str, ...]:
 
 def written_over(sources: dict[str, Source], before: str, after: str, by: SourceKind) -> dict[str, Source]:
     """The sources of a call whose arguments (JSON text, both) were changed: what was nowhere in it before is `by`'s."""
-    old, new = ({leaf.place: leaf.value for leaf in leaves(read_json(text))} for text in (before, after))
-    moved = {canonical(one): sources.get(at) for at, one in old.items()}
-    same = {at: sources.get(at) for at, one in new.items() if old.get(at) == one}
-    found = ((at, same[at] if at in same else moved.get(canonical(one), Source(source=by))) for at, one in new.items())
+    old, new = ({leaf.place: leaf for leaf in leaves(read_json(text))} for text in (before, after))
+    moved = {one.form.text: sources.get(at) for at, one in old.items()}
+    same = {at: sources.get(at) for at, one in new.items() if at in old and old[at].value == one.value}
+    found = ((at, same[at] if at in same else moved.get(one.form.text, Source(source=by))) for at, one in new.items())
     return {place: source for place, source in found if source is not None}
-
-
-class Document:
-    """A receipt or the context: what a whole value in it counts as, where it is, and its data as JSON text. `called`
-    are the arguments that brought it, `foreign` the fields that strangers write.
-    """
-
-    def __init__(self, kind: SourceKind, where: str, data: str, called: str = "", foreign: Sequence[str] = ()) -> None:
-        self.kind, self.where, self._data, self._called = kind, where, data, called
-        self._foreign = [parse_path(place) or () for place in foreign]
-        text = write_text(read_json(data)) if "\\u" in data else data
-        self.folded = folded(text.replace(_END, " "))
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """The numbers that are whole values of an object; nothing is parsed for that."""
-        return frozenset(_NUMBER.findall(self._data))
-
-    def find(self, form: Form) -> Source | None:
-        """The place where the value is a whole scalar, on a line of its own, and the call did not have it; else the
-        first place where it is a piece of text, or a field that strangers write.
-        """
-        piece = None
-        texts, whole = self._scalars if form.is_in(self.folded) else ([], b"")
-        for path, text in (texts[number] for number in holding(form, whole)):
-            where = f"{self.where}.{path_text(path)}"[:SHORT]
-            if len(text) <= SHORT and "\n" not in text and canonical(text) == form.text and not self._is_foreign(path):
-                if not _is_in_call(form, self._called):
-                    return Source(source=self.kind, where=where)
-            elif piece is None and (span := form.found_in(text)) is not None:
-                around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
-                piece = Source(source=SourceKind.TEXT, where=where, excerpt=around)
-        return piece
-
-    @cached_property
-    def _scalars(self) -> tuple[list[tuple[Path, str]], bytes]:
-        """Every text and number with its path, the keys too, and all of them folded; a text that is JSON is read."""
-        found = list[tuple[Path, str]]()
-        for path, one in walk(read_json(self._data), _read):
-            if isinstance(one, dict):
-                found += [((*path, KEYS), key.replace(_END, " ")) for key in one]
-            elif isinstance(one, str):
-                found.append((path, one.replace(_END, " ")))
-            elif isinstance(one, int | float) and not isinstance(one, bool):
-                found.append((path, str(one).removesuffix(".0")))
-        return found, folded(_END.join(text for _, text in found))
-
-    def _is_foreign(self, path: Path) -> bool:
-        return any(len(at) <= len(path) and covers(at, path) for at in self._foreign)
-
-
-def _is_in_call(form: Form, arguments: str) -> bool:
-    given = leaves(read_json(arguments)) if form.is_in(folded(arguments)) else ()
-    texts = (str(leaf.value) for leaf in given if leaf.named or isinstance(leaf.value, str))
-    return any(form.found_in(text) or canonical(text) == form.text for text in texts)
-
-
-document: Final = lru_cache(maxsize=256)(Document)
-"""A document out of the memory of the last ones: most receipts of a chain have been there in the turn before."""
-
-
-def _read(value: Any) -> Any:
-    """What a text that is JSON reads as; any other value."""
-    is_json = isinstance(value, str) and value[:1] in ("{", "[") and value[-1:] in ("}", "]")
-    return (is_json and read_json(value)) or value
 
 
 class Known:
@@ -253,11 +171,11 @@ class Known:
     def __init__(self, work: Work) -> None:
         self._goals, self._named, self._results = users_words(work), list[Document](), list[Document]()
         for action in work.receipts.values():
-            sources = action.told.sources
-            if _EDITED in sources.values():
-                own = (one.value for one in leaves(read_json(action.ran)) if sources.get(one.place) == _EDITED)
-                edited = [one for one in own if str(one).lstrip()[:1] not in ("{", "[")]  # JSON is not all theirs
-                self._named.append(document(SourceKind.PERSON, f"{action.id} edited", write_json(edited)))
+            told, ran = action.told, action.ran
+            if told.approval is not None and told.approval.proposed is not None:
+                own = [leaf.value for leaf in leaves(read_json(ran)) if told.sources.get(leaf.place) == _EDITED]
+                where, seen = f"{action.id} edited", told.approval.proposed
+                self._named.append(document(SourceKind.PERSON, where, write_json(own), seen))
             data = action.data
             if action.told.agent:
                 continue  # words of a model
@@ -276,7 +194,7 @@ class Known:
 
     def source(self, leaf: Leaf) -> Source:
         """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
-        form, pieces = form_of(leaf.value), list[Source]()
+        form, pieces = leaf.form, list[Source]()
         named = self.named(form) if form.text else MODEL
         if named is not None:
             return named
@@ -292,8 +210,10 @@ class Known:
 
     def _folder(self, leaf: Leaf) -> Source | None:
         """The source of the nearest folder of a path that anything names."""
-        for folder in folders_of(str(leaf.value)) if leaf.is_path and "://" not in str(leaf.value) else ():
-            named = None if folder in (".", "/") else self.named(form_of(folder))
+        text = str(leaf.value)
+        for folder in folders_of(text) if leaf.is_path else ():
+            spelled = folder if "/" in text else folder.replace("/", "\\")
+            named = None if folder in (".", "/") else self.named(form_of(spelled))
             if named is not None:
                 return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
         return None

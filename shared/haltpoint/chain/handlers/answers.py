@@ -139,7 +139,7 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
             fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=False)
             return fail_action(work, resolve_error(work, action, fault), fault)
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
-        proposed = before.proposed or action.arguments
+        proposed = asked.arguments or before.proposed or action.arguments
         approval = structs.replace(approval, digest=digest, proposed=proposed, edited_by=by)
         would_run = write_text(edited)
         action = structs.replace(action, arguments=would_run)

@@ -43,9 +43,15 @@ def words_of(name: str) -> str:
 
 _SIGNS: Final = b" \t\r\n-./()+#@\\\"'"
 _BEFORE: Final = frozenset("@/.-+%&~\\_")
-_BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~.:?]+\w")
+_BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~.:?\\]+\w")
 _LEFT, _RIGHT = r"(?<![\w@/.\-+%&~\\])", rf"(?!{_BEHIND.pattern})"
 _HEAD: Final = re.compile("^[^/]+//[^/?#]*")
+ELSEWHERE: Final = re.compile(r"\s*(?:~[^/\\]*|[a-z][a-z0-9+.-]*:)", re.IGNORECASE)
+"""Where a path of a home, a drive or a URL begins: no joining brings it into a folder."""
+_FOLDERS: Final = re.compile(
+    r"(?!.*\.\.)(?:(?:~[^/\\]*|[a-z]:)[/\\].*|[a-z][a-z0-9+.-]+:/*[^/\\]+/[^\\]*)", re.IGNORECASE | re.DOTALL
+)
+"""Such paths whose folders every reader sees alike: without `..`, and of a URL behind its host, without a backslash."""
 _LONG: Final = 200
 """Characters of a value that may be written in other ways; a longer one is compared as it is."""
 
@@ -70,12 +76,16 @@ def _day_spelled(form: str) -> str:
     return rf"(?:{year}[-/]0?{month}[-/]0?{day}|0?{day}\.0?{month}\.{year})"
 
 
+def _resolved(text: str) -> str:
+    return normpath(re.sub("^/+", "/", text))
+
+
 _ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"
 _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
     (re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
     (
-        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;]*<{_ADDRESS}>", re.IGNORECASE),
+        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:]*<{_ADDRESS}>", re.IGNORECASE),
         lambda t: t.lower().rpartition("<")[2].removesuffix(">").removeprefix("mailto:"),
         None,
     ),
@@ -91,7 +101,7 @@ TABLE: Final[tuple[_Row, ...]] = (
         lambda t: (r"(?:\+|00) ?" if t[0] == "+" else "") + _apart(t.lstrip("+")),
     ),
     (re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/?", re.IGNORECASE), lambda t: t.lower().removesuffix("/"), None),
-    (re.compile(r"[^\s\\]*/[^\n\\]*"), lambda t: normpath(re.sub("^/+", "/", t)), None),
+    (re.compile(r"[^\s\\]*/[^\n\\]*"), _resolved, None),
     (re.compile(r"[#@]\S+"), lambda t: t[1:], None),
 )
 """Days, e-mail, URLs, IBAN, phone and card numbers, hosts, paths, names behind # or @: how to recognise one, its form,
@@ -110,6 +120,10 @@ class Form:
     def is_in(self, document: bytes) -> bool:
         """Whether a folded document may hold it: one that may not is never parsed."""
         return any(map(document.__contains__, self.needles))
+
+    def is_repeated_in(self, text: str) -> bool:
+        """Whether a text is the value, in whatever spelling, or holds it."""
+        return self.found_in(text) is not None or canonical(text) == self.text
 
     def found_in(self, words: str) -> tuple[int, int] | None:
         """Where a text holds the value as a word or phrase of its own, in whatever case; None where it does not."""
@@ -133,8 +147,9 @@ class Form:
 
 
 @lru_cache(maxsize=1024)
-def _form(text: str, *, plain: bool) -> Form:
+def _form(text: str, *, plain: bool, resolved: bool) -> Form:
     rows = TABLE if len(text) <= _LONG and not plain else ()
+    rows = rows if resolved or ".." not in text else tuple(row for row in rows if row[1] is not _resolved)
     _, make, spelled = next((row for row in rows if row[0].fullmatch(text)), (None, str, None))
     form = make(text)
     ways = [form.partition("\n")[0]]
@@ -144,10 +159,13 @@ def _form(text: str, *, plain: bool) -> Form:
     return Form(form, spelled, tuple(map(folded, ways)))
 
 
-def form_of(value: Any) -> Form:
-    """A scalar in its canonical form: 7, 7.0 and "7" are one. A float is no phone number."""
+def form_of(value: Any, *, resolved: bool = True) -> Form:
+    """A scalar in its canonical form: 7, 7.0 and "7" are one. A float is no phone number. What is not `resolved` keeps
+    its `..`: of what is no path only its reader knows what that means.
+    """
     plain = isinstance(value, float)
-    return _form(str(value).removesuffix(".0") if plain else str(value).strip(), plain=plain)
+    text = str(value).removesuffix(".0") if plain else str(value).strip()
+    return _form(text, plain=plain, resolved=resolved)
 
 
 def canonical(value: Any) -> str:
@@ -171,12 +189,14 @@ def holding(form: Form, texts: bytes) -> Iterator[int]:
 
 
 def folders_of(path: str) -> Iterator[str]:
-    """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory and
-    the root only when it is directly in them. Of one that leaves the working directory there are none.
+    """The folders that a path is inside of, the nearest first, resolved by its words alone; the working directory, a
+    home, a drive and the root only when it is directly in them. Of one that leaves the working directory, or that its
+    reader may see in another folder, there are none.
     """
     folder = dirname(normpath(re.sub("^/+", "/", path.replace("\\", "/"))))
-    if folder.startswith("..") or normpath(path) == "..":
+    unsure = ELSEWHERE.match(path) and not _FOLDERS.fullmatch(path)
+    if unsure or folder.startswith("..") or normpath(path) == "..":
         return
     yield folder or "."
-    while (folder := dirname(folder)) not in ("", "/"):
+    while (folder := dirname(folder)) not in ("", "/") and not ELSEWHERE.fullmatch(folder):
         yield folder

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.reasons import reasons_inside
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -168,7 +169,8 @@ def _through_gate(work: Work, index: int) -> Next | None:
     calls is left or under way. A step that is ready begins with it.
     """
     step, call = work.steps[index], literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-    if isinstance(call, CheckedCall) and work.active and is_held(call):
+    reasons = reasons_inside(call) if isinstance(call, CheckedCall) else ()
+    if isinstance(call, CheckedCall) and work.active and is_held(call, reasons):
         return None
     if work.run[index].status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
@@ -178,7 +180,7 @@ def _through_gate(work: Work, index: int) -> Next | None:
         work.tell(FactType.STEP_STARTED, index, **ignored)
     run = work.run[index]
     if isinstance(call, CheckedCall):
-        return send(work, call)
+        return send(work, call, reasons)
     if call is not None:
         if not step.actions[run.taken].optional:
             return StepEnd(index, call)
