@@ -78,6 +78,7 @@ FORM = {"type": "object", "properties": {"id": {"type": "string"}}}
 QUESTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"options": ["one"], "timeout": 2},
+    {"timeout": 2, "default": "u1"},
     {"schema": FORM},
     {"schema": {"$ref": "#"}},
 )

@@ -146,7 +146,7 @@ def random_call(r: Random, tools: tuple[str, ...]) -> ProposedCall:
     """A call of any of the tools; equal ones are common."""
     name = r.choice(tools)
     if name == human_tool.NAME:
-        return call(name, question=r.choice(["What?", "Who?"]))
+        return call(name, question=r.choice(["What?", "Who?"]), **r.choice([{}, {"default": "u1"}]))
     if SPECS[name].parameters is TO:
         return call(name, to=r.choice(["ann", "bo"]))
     if name == "give":

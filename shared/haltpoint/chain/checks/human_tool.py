@@ -9,11 +9,19 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
 
-from haltpoint.chain.model.references import Place
+from haltpoint.chain.model.references import Place, read_json, write_json
 from haltpoint.chain.model.schemas import argument_faults, form_value_faults
+from haltpoint.chain.model.state import Action
 from haltpoint.contracts.tools import ToolSpec
 
 NAME: Final = "askHuman"
+
+_OPTIONS: Final = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1, "maxLength": 200},
+    "minItems": 1,
+    "maxItems": 20,
+}
 
 SPEC: Final = ToolSpec(
     name=NAME,
@@ -25,17 +33,17 @@ SPEC: Final = ToolSpec(
         "type": "object",
         "properties": {
             "question": {"type": "string", "minLength": 1, "maxLength": 4000},
-            "options": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": 200},
-                "minItems": 1,
-                "maxItems": 20,
-                "description": "answers to choose from, in words",
-            },
+            "options": {**_OPTIONS, "description": "answers to choose from, in words"},
+            "suggestions": {**_OPTIONS, "description": "another name of options"},
             "schema": {"type": "object", "description": "a JSON Schema, when the answer is a form"},
             "context": {"type": "string", "maxLength": 8000, "description": "what the person needs to know"},
-            "priority": {"type": "string", "enum": ["low", "normal", "high"]},
+            "priority": {"type": "string", "enum": ["low", "normal", "high", "critical"]},
             "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "seconds until the question expires"},
+            "default": {
+                "type": ["string", "object"],
+                "maxLength": 4000,
+                "description": "the answer when none comes in time; of a form an object",
+            },
         },
         "required": ["question"],
         "additionalProperties": False,
@@ -45,6 +53,7 @@ SPEC: Final = ToolSpec(
     timeout=86400.0,
 )
 
+_OFFERS: Final = ("options", "suggestions")
 _BOUNDS: Final = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _WORDS: Final = ("type", "title", "description", "properties", "required", "additionalProperties", "items", "enum")
 _LEVELS: Final = 6
@@ -76,9 +85,24 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
 
 
 def asked_in(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a question says, so that the same words are known again: not how urgently, nor in which spacing and case."""
-    said = {name: value for name, value in arguments.items() if name not in ("priority", "timeout")}
-    return said | {"question": _alike(said.get("question"))}
+    """What a question says, so that the same words are known again: not how urgently, nor what counts without an
+    answer, nor in which spacing and case.
+    """
+    said = {name: value for name, value in arguments.items() if name not in ("priority", "timeout", "default")}
+    offered = options_in(said)
+    said = {name: value for name, value in said.items() if name not in _OFFERS}
+    return said | ({"options": offered} if offered else {}) | {"question": _alike(said.get("question"))}
+
+
+def options_in(arguments: dict[str, Any]) -> Any:
+    """The answers that a question offers, under either name."""
+    return next((arguments[name] for name in _OFFERS if arguments.get(name)), ())
+
+
+def default_of(action: Action) -> str | None:
+    """The receipt's data (JSON text) of a question that gets no answer in time, when it says what counts then."""
+    given = read_json(action.arguments) if action.tool == NAME else {}
+    return write_json({"answer": given["default"]}) if "default" in given else None
 
 
 def _alike(words: Any) -> str:
@@ -95,15 +119,18 @@ def question_faults(arguments: Any) -> tuple[str, ...]:
     """What is wrong with the options that a question offers, or with the form that it asks for. Options are told apart
     by their words, in whatever spacing and case (B1). A model writes the form, and people's answers are checked by it:
     so it has only the plain words of JSON Schema, without patterns (which may take for ever) and references, and does
-    not forbid what it asks for.
+    not forbid what it asks for. A default fits the form, or is words where none is asked for.
     """
     if not isinstance(arguments, dict):
         return ()
-    options, form = arguments.get("options"), arguments.get("schema")
+    options, form = options_in(arguments), arguments.get("schema")
+    if all(arguments.get(name) for name in _OFFERS):
+        return ("arguments.suggestions: is another name of options; give one of them",)
     if isinstance(options, list) and len({_alike(option) for option in options}) < len(options):
         return ("arguments.options: an option appears twice; all options must differ",)
     if form is None:
-        return ()
+        is_form = isinstance(arguments.get("default"), dict)
+        return ("arguments.default: must be a text; only a question with a schema takes an object",) if is_form else ()
     name = "arguments.schema"
     if faults := form_value_faults(_FORM, form, name):
         return faults
@@ -111,8 +138,10 @@ def question_faults(arguments: Any) -> tuple[str, ...]:
         json.dumps(form, allow_nan=False)
     except ValueError:
         return (f"{name}: is not JSON, which has no NaN and no infinity",)
-    fault = _unfillable({"type": "object", **form}, _LEVELS)
-    return () if fault is None else (f"{name}: {fault}",)
+    whole = {"type": "object", **form}
+    if (fault := _unfillable(whole, _LEVELS)) is not None:
+        return (f"{name}: {fault}",)
+    return form_value_faults(whole, arguments["default"], "arguments.default") if "default" in arguments else ()
 
 
 def _unfillable(form: dict[str, Any], levels: int) -> str | None:

@@ -53,7 +53,7 @@ class Done:
 
 
 def decided_before(checked: CheckedCall) -> Correction | None:
-    """A call that a person denied (E4), also one that a skill would make, and a question that one has answered (I4) are
+    """A call that a person denied (E4), also one that a skill would make, and a question that has its answer (I4) are
     not repeated in this chain.
     """
     tool, text = checked.spec.name, ""
@@ -63,8 +63,11 @@ def decided_before(checked: CheckedCall) -> Correction | None:
             text = f"A person denied exactly this call of {name}. Do not propose it again."
         elif _FAILED in marks:
             text = f"A person said that exactly this call of {name} failed. Do not make it again; continue without it."
-    if tool == human_tool.NAME and any(one.satisfies for one in checked.equal):
+    answered = [one for one in checked.equal if one.satisfies] if tool == human_tool.NAME else ()
+    if answered:
         text = "A person has answered exactly this question; the answer is among the results. Continue with it."
+        if all(one.in_models_words for one in answered):
+            text = "Exactly this question got no answer in time; its default is among the results. Continue with it."
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
 
 

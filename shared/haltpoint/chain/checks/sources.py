@@ -116,13 +116,13 @@ def origin_actions(spec: ToolSpec, actions: Mapping[str, Action]) -> tuple[str, 
 
 
 def _is_origin(action: Action, tools: Container[str]) -> bool:
-    by_a_tool = action.tool != human_tool.NAME and not action.told.agent
+    by_a_tool = action.tool != human_tool.NAME and not action.in_models_words
     return any(tool in tools for tool in action.tools) and by_a_tool and action.satisfies
 
 
 def by_a_person(action: Action) -> bool:
     """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
-    return action.outcome is not None and not action.outcome.metadata.action_id
+    return action.outcome is not None and not action.outcome.metadata.action_id and not action.in_models_words
 
 
 def denied(action: Action) -> bool:
@@ -177,8 +177,8 @@ class Known:
                 where, seen = f"{action.id} edited", told.approval.proposed
                 self._named.append(document(SourceKind.PERSON, where, write_json(own), seen))
             data = action.data
-            if action.told.agent:
-                continue  # words of a model
+            if action.in_models_words:
+                continue
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
             person, foreign = by_a_person(action), work.world.spec(action.tool).foreign

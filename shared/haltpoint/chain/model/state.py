@@ -16,7 +16,7 @@ from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.reasons import Grant
+from haltpoint.contracts.reasons import Grant, SourceKind
 from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent, StandsInFor
 from haltpoint.contracts.tools import Fallback
 from haltpoint.contracts.work.intent import ChainIntent
@@ -164,6 +164,13 @@ class Action(Struct, frozen=True, gc=False):
         """The tool whose receipt this is, and the one that it replaces: it counts for both (E3)."""
         before = self.told.stands_in_for
         return (self.tool, before.tool) if before is not None else (self.tool,)
+
+    @property
+    def in_models_words(self) -> bool:
+        """Whether its data are words of a model: an agent's answer, or the default of a question. No value of a call
+        comes from them (C13).
+        """
+        return bool(self.told.agent) or self.told.source is SourceKind.MODEL
 
     def asking(self) -> "Action":
         """The same action, waiting for a person."""

@@ -75,7 +75,7 @@ def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
     """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
     work.keep(asking := action.asking())
     work.outputs.append(Record(asking))
-    words = (str(title) for title in arguments.get("options") or ())
+    words = (str(title) for title in human_tool.options_in(arguments))
     context = arguments.get("context")
     return question(
         work,

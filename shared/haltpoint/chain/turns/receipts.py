@@ -1,7 +1,10 @@
 """What a receipt does to its step (CONTRACT B2, C3, C11): the runtime obeys the tool, never the model."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.repeats import note_effect
@@ -17,9 +20,12 @@ from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
+
+DEFAULTED: Final = "no person answered in time; this is the default that came with the question"
 
 
 def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
@@ -127,6 +133,7 @@ def resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", 
 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
+    With a default of its own (I4) that is the answer, and the model's words, never a person's.
 
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule takes silence
     for a no, the call is denied as by a person (E4, G4).
@@ -138,6 +145,10 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     free(work, request)
     if request.action_id:
         action = work.actions[request.action_id]
+        if (default := human_tool.default_of(action)) is not None:
+            told = Metadata(tool=action.tool, source=SourceKind.MODEL)
+            outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=(DEFAULTED,), metadata=told)
+            return succeed(work, resolve(work, action, outcome, default))
         asked = action.outcome and action.outcome.confirmation
         if asked and asked.on_timeout is OnTimeout.DENY:
             no = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
