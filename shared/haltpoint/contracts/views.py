@@ -25,6 +25,14 @@ from haltpoint.contracts.work.thoughts import StepDecision, Strike, Violation
 Item = TypeVar("Item")
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _is_empty(value: object) -> bool:
+    return value == ()
+
+
 class Page(View, Generic[Item]):
     """One page of a list. `next_cursor` is null on the last one."""
 
@@ -203,7 +211,8 @@ class RequestView(View):
     """One question to people and what became of it.
 
     `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of the result which a
-    person may give by hand. `strikes` are the case: what the model said each time, in its own words.
+    person may give by hand. `strikes` are the case: what the model said each time, in its own words. `path` are the
+    agents that led to the question, from the root's down; it is there when there are any.
     """
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
@@ -229,9 +238,23 @@ class RequestView(View):
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = Field(default_factory=dict)
+    path: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     asked_at: datetime
     deadline: datetime
     answer: AnswerView | None = None
+
+
+class ChildView(View):
+    """A chain below another, which carries out a call of an agent or of a skill: `requests` are its open questions,
+    `children` the chains below it.
+    """
+
+    id: str
+    status: str
+    goal: str
+    agent: str | None = Field(default=None, exclude_if=_is_none)
+    requests: tuple[RequestView, ...] = ()
+    children: tuple["ChildView", ...] = ()
 
 
 class UsageView(View):
@@ -241,10 +264,6 @@ class UsageView(View):
     actions: int = 0
     tokens: int = 0
     cost: float = 0.0
-
-
-def _is_none(value: object) -> bool:
-    return value is None
 
 
 class ChainSummary(View):
@@ -264,7 +283,8 @@ class ChainView(ChainSummary):
 
     `answer` is there when the chain is over, however it ended (F1).
 
-    `stopped` says by whom and why a cancelled chain was stopped.
+    `stopped` says by whom and why a cancelled chain was stopped. `children` are the chains below it, when there are
+    any.
     """
 
     answer: FinalAnswer | None = None
@@ -281,6 +301,7 @@ class ChainView(ChainSummary):
     violations: tuple[ViolationView, ...] = ()
     never_executed: tuple[dict[str, Any], ...] = ()
     requests: tuple[RequestView, ...] = ()
+    children: tuple[ChildView, ...] = Field(default=(), exclude_if=_is_empty)
     budget: Budget = Budget()
     usage: UsageView = UsageView()
     deadline: datetime
@@ -341,14 +362,32 @@ class DayView(View):
     corrections: int = 0
 
 
+class AgentStats(View):
+    """What was counted of one agent: its chains that began, the failures among those that ended and the mean time from
+    their beginning to their end, the decisions that named it, those among them that followed another decision for the
+    same task, and the questions that it asked.
+    """
+
+    name: str
+    chains: int = 0
+    failures: int = 0
+    routed: int = 0
+    rerouted: int = 0
+    asked: int = 0
+    mean_ms: int | None = None
+
+
 class StatsView(View):
-    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed."""
+    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed.
+    `agents` is there when there are any.
+    """
 
     since: date
     until: date
     tools: tuple[StatsRow, ...] = ()
     models: tuple[StatsRow, ...] = ()
     patterns: tuple[StatsRow, ...] = ()
+    agents: tuple[AgentStats, ...] = Field(default=(), exclude_if=_is_empty)
     days: tuple[DayView, ...] = ()
 
 

@@ -1,15 +1,19 @@
 """The failure history (CONTRACT D5): counted with what is committed, once, whatever is repeated."""
 
 from collections import Counter
+from datetime import UTC, datetime
 
+from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.state import Chain, Routing
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.work.routing import Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
@@ -106,3 +110,49 @@ def test_d5_what_a_person_gave_is_no_call() -> None:
     assert "tool:calls:send" not in counts_of(Fact(FactType.ACTION_COMPLETED, given))
     cached = {"tool": "send", "cached": "c.s.1", "next_action": "continue"}
     assert "tool:calls:send" not in counts_of(Fact(FactType.ACTION_COMPLETED, cached))
+
+
+def counts_of_agent(chain: Chain, *facts: Fact, before: Chain | None = None) -> Counter[str]:
+    message = TaskSubmitted(id="c", source="x", subject="c", data=chain.task)
+    counts: Counter[str] = Counter()
+    count(counts, before or chain, message, Decision(chain, facts=facts))
+    return counts
+
+
+def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
+    chain = Chain(id="c", task=Task(goal="x", agent="billing"), created_at=1000, updated_at=4000)
+    begun = Fact(FactType.CHAIN_STARTED, {"agent": "billing"})
+    asked = Fact(FactType.REQUEST_OPENED, {"request_id": "c.r1", "kind": "input"})
+    failed = Fact(FactType.CHAIN_FAILED, {"code": "HP-201"})
+    assert counts_of_agent(chain, begun, asked, failed) == {
+        "agent:begun:billing": 1,
+        "agent:asked:billing": 1,
+        "agent:ended:billing": 1,
+        "agent:failures:billing": 1,
+        "agent:ms:billing": 3000,
+        "tool:asked:?": 1,
+    }
+    told = Routed(target_agents=("billing", "legal"), strategy=Strategy.LLM, timestamp=1)
+    routed = Fact(FactType.CHAIN_ROUTED, in_full(told))
+    assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1, "agent:routed:legal": 1}
+    before = structs.replace(chain, routing=Routing(decisions=1, last=told))
+    assert counts_of_agent(chain, routed, before=before)["agent:rerouted:legal"] == 1
+
+
+def test_i5_without_agents_nothing_is_counted_by_agent() -> None:
+    chain = Chain(id="c", task=Task(goal="x"))
+    facts = (FactType.CHAIN_STARTED, FactType.CHAIN_COMPLETED)
+    assert counts_of_agent(chain, *map(Fact, facts)) == {}
+
+
+async def test_the_history_has_a_row_for_each_agent(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        assert (await History(desk.redis, desk.topology).read(1)).model_dump().keys().isdisjoint({"agents"})
+        day = (datetime.now(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
+        counted = {"begun": 3, "ended": 2, "failures": 1, "ms": 5000, "routed": 3, "rerouted": 1, "asked": 4}
+        fields = {f"agent:{what}:billing": number for what, number in counted.items()} | {"agent:begun:legal": 1}
+        await desk.redis.hset(desk.topology.key(0, "stats", str(day)), mapping=fields)
+        billing, legal = (await History(desk.redis, desk.topology).read(1)).agents
+        numbers = {"chains": 3, "failures": 1, "routed": 3, "rerouted": 1, "asked": 4, "mean_ms": 2500}
+        assert billing.model_dump() == {"name": "billing", **numbers}
+        assert (legal.name, legal.chains, legal.mean_ms) == ("legal", 1, None)

@@ -1,4 +1,4 @@
-"""`haltpoint stats`: the failure history, by tool, model, pattern and day."""
+"""`haltpoint stats`: the failure history, by tool, model, pattern, agent and day."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +10,10 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from haltpoint.contracts.views import DayView, StatsRow
+    from haltpoint.contracts.views import AgentStats, DayView, StatsRow
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
+_AGENTS = ("chains", "failures", "routed", "rerouted", "asked", "mean_ms")
 _QUESTIONS = ("asked", "answered", "none", "direct", "corrections")
 
 
@@ -23,7 +24,9 @@ def add_to(app: typer.Typer) -> None:
     def stats(
         shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7
     ) -> None:
-        """Show calls, failures and violations by tool, model, pattern and day. Needs a key with the scope admin."""
+        """Show calls, failures and violations by tool, model, pattern and day, and chains by agent. Needs a key with
+        the scope admin.
+        """
         found = talk(shell, lambda client: client.stats(days))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
@@ -31,6 +34,7 @@ def add_to(app: typer.Typer) -> None:
         _print(shell, "tool", found.tools)
         _print(shell, "model", found.models)
         _print(shell, "pattern", found.patterns)
+        _print(shell, "agent", found.agents, _AGENTS)
         _print(shell, "day (UTC)", found.days)
         _print(shell, "questions about", found.tools, _QUESTIONS)
         if not found.tools and not found.models:
@@ -38,13 +42,19 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _print(
-    shell: Shell, what: str, rows: "Sequence[StatsRow] | Sequence[DayView]", columns: "Sequence[str]" = _COLUMNS
+    shell: Shell,
+    what: str,
+    rows: "Sequence[StatsRow] | Sequence[AgentStats] | Sequence[DayView]",
+    columns: "Sequence[str]" = _COLUMNS,
 ) -> None:
     """A table at a terminal, tabs elsewhere; nothing when nothing was counted."""
     from haltpoint.cli.wording import visible
 
     lines = [
-        (visible(str(getattr(row, "name", None) or getattr(row, "day", ""))), [getattr(row, one) for one in columns])
+        (
+            visible(str(getattr(row, "name", None) or getattr(row, "day", ""))),
+            [getattr(row, one) or 0 for one in columns],
+        )
         for row in rows
     ]
     lines = [(name, numbers) for name, numbers in lines if any(numbers)]

@@ -23,6 +23,7 @@ _COMPLETED: Final = FactType.ACTION_COMPLETED
 _VIOLATED: Final = FactType.CONTRACT_VIOLATED
 _ESCALATED: Final = FactType.CHAIN_ESCALATED
 _OPENED: Final = FactType.REQUEST_OPENED
+_ROUTED: Final = FactType.CHAIN_ROUTED
 _ANSWERED: Final = FactType.REQUEST_ANSWERED
 
 
@@ -38,6 +39,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 if "error_type" in details:
                     counts[f"tool:failures:{details['tool']}"] += 1
         elif kind is _OPENED:
+            if decision.chain.task.agent:
+                counts[f"agent:asked:{decision.chain.task.agent}"] += 1
             counts[f"tool:asked:{_about(decision.chain, fact)}"] += 1
             if fact.details.get("kind") == RequestKind.CLARIFICATION.value:
                 counts[f"tool:clarified:{_about(decision.chain, fact)}"] += 1
@@ -47,8 +50,13 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:none:{_about(before, fact)}"] += 1
         elif kind is _STARTED and "agent" in fact.details:
             counts[f"agent:begun:{fact.details['agent']}"] += 1
-        elif kind in FINAL_FACTS and before.task.agent and fact.details.get("code") != Code.AGENT_GONE:
-            counts[f"agent:ended:{before.task.agent}"] += 1
+        elif kind in FINAL_FACTS and decision.chain.task.agent and fact.details.get("code") != Code.AGENT_GONE:
+            _count_end(counts, decision.chain.task.agent, fact, decision.chain)
+        elif kind is _ROUTED:
+            for agent in fact.details["target_agents"]:
+                counts[f"agent:routed:{agent}"] += 1
+                if before.routing is not None and before.routing.decisions:
+                    counts[f"agent:rerouted:{agent}"] += 1
         elif kind is _VIOLATED:
             broken = True
         elif kind is _ESCALATED:
@@ -59,6 +67,14 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
         counts[f"model:calls:{_model(message)}"] += 1
     if broken:
         _count_violations(counts, before, message, decision)
+
+
+def _count_end(counts: dict[str, int], agent: str, fact: Fact, chain: Chain) -> None:
+    """The end of an agent's chain, and the time (ms) that it took."""
+    counts[f"agent:ended:{agent}"] += 1
+    counts[f"agent:ms:{agent}"] += chain.updated_at - chain.created_at
+    if fact.type is FactType.CHAIN_FAILED:
+        counts[f"agent:failures:{agent}"] += 1
 
 
 def _about(chain: Chain, fact: Fact) -> str:

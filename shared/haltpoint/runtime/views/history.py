@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.views import DayView, StatsRow, StatsView
+from haltpoint.contracts.views import AgentStats, DayView, StatsRow, StatsView
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30
@@ -34,6 +34,7 @@ class History:
             tools=tuple(_with_direct(row, total, clarifying) for row in _rows(total, "tool")),
             models=_rows(total, "model"),
             patterns=_rows(total, "pattern"),
+            agents=_agents(total),
             days=tuple(_day(number, by_day[number]) for number in numbers),
         )
 
@@ -64,13 +65,31 @@ def _added_up(by_day: dict[int, Counter[str]]) -> Counter[str]:
 
 def _rows(counts: Counter[str], by: str) -> tuple[StatsRow, ...]:
     """One row for each name, those with most violations and failures first."""
+    rows = [StatsRow.model_validate({"name": name, **what}) for name, what in _by_name(counts, by).items()]
+    return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
+
+
+def _agents(counts: Counter[str]) -> tuple[AgentStats, ...]:
+    """One row for each agent, those with most failures first."""
+    rows = [
+        AgentStats(
+            name=name,
+            chains=what.get("begun", 0),
+            mean_ms=what["ms"] // what["ended"] if "ended" in what else None,
+            **{field: what.get(field, 0) for field in ("failures", "routed", "rerouted", "asked")},
+        )
+        for name, what in _by_name(counts, "agent").items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.failures, -row.chains, row.name)))
+
+
+def _by_name(counts: Counter[str], by: str) -> dict[str, dict[str, int]]:
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for field, value in counts.items():
         kind, what, name = field.split(":", 2)
         if kind == by:
             found[name][what] = value
-    rows = [StatsRow.model_validate({"name": name, **what}) for name, what in found.items()]
-    return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
+    return found
 
 
 def _with_direct(row: StatsRow, counts: Counter[str], clarifying: Collection[str]) -> StatsRow:
