@@ -1,13 +1,13 @@
 """One chain as its submitter holds it: its events, its questions, its result."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
-from haltpoint.contracts.views import ActionView, ChainView, EventView, RequestView
+from haltpoint.contracts.views import ActionView, ChainView, ChildView, EventView, RequestView
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -92,9 +92,8 @@ class Run:
             ended.cancel()
 
     async def requests(self) -> list[RequestView]:
-        """The open questions of the chain and of those that carry out skills for it."""
-        chain = await self._client.chain(self.id)
-        asked = (*chain.requests, *await asked_below(self._client, chain))
+        """The open questions of the chain and of all chains below it."""
+        asked = asked_in(await self._client.chain(self.id))
         return [request for request in asked if request.status is RequestStatus.OPEN]
 
     async def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
@@ -111,12 +110,8 @@ class Run:
         await self._client.cancel(self.id, reason)
 
 
-async def asked_below(client: "Client", chain: ChainView) -> list[RequestView]:
-    """The questions of the chains that carry out a skill for this one."""
-    found: list[RequestView] = []
-    for step in chain.steps if chain.status == "executing" else ():
-        for action in step.actions:
-            if action.child and action.receipt is None:
-                below = await client.chain(action.child)
-                found += [*below.requests, *await asked_below(client, below)]
-    return found
+def asked_in(chain: ChainView | ChildView) -> Iterator[RequestView]:
+    """The questions of a chain, and the open ones of all chains below it."""
+    yield from chain.requests
+    for child in chain.children:
+        yield from asked_in(child)

@@ -3,6 +3,7 @@
 import json
 from typing import Any, cast
 
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode
@@ -107,3 +108,26 @@ async def test_an_agent_with_the_name_of_a_tool_is_shown_as_that(system: System)
     await apply(system, Agents(agents=(Agent(name="lookup_contacts", description="Looks people up."),)))
     (one,) = (await system.http.get("/v1/agents")).json()["items"]
     assert one["is_tool"]
+
+
+async def test_i4_a_question_names_the_agents_that_led_to_it_and_without_agents_there_is_no_such_field(
+    system: System,
+) -> None:
+    plain = await system.ask(await system.submit(), RequestKind.INPUT)
+    await apply(system)
+    asked = await system.ask(await system.submit(agent="front"), RequestKind.INPUT)
+    found = {one["id"]: one for one in (await system.http.get("/v1/requests")).json()["items"]}
+    assert found[asked]["path"] == ["front"]
+    assert "path" not in found[plain]
+    chain = (await system.http.get(f"/v1/chains/{plain.partition('.')[0]}")).json()
+    assert "children" not in chain
+    assert "path" not in chain["requests"][0]
+
+
+async def test_a_client_cannot_say_which_agents_were_above(system: System) -> None:
+    document = problem(
+        await system.http.post("/v1/tasks", json={"goal": "Go", "above": ["front"]}), 422, "invalid_fields"
+    )
+    assert "`above`" in document["detail"]
+    schemas = (await system.http.get("/openapi.json")).json()["components"]["schemas"]
+    assert "above" not in schemas["Task"]["properties"]

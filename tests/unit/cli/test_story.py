@@ -5,10 +5,22 @@ from typing import Any
 import pytest
 
 from haltpoint.cli.render.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
+from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.views import ChainView
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
-from tests.unit.cli.chains import BEGUN, action, careless, chain, completed, doubted_twice, failed, step, stopped
+from tests.unit.cli.chains import (
+    BEGUN,
+    action,
+    careless,
+    chain,
+    completed,
+    doubted_twice,
+    failed,
+    request,
+    step,
+    stopped,
+)
 
 
 def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
@@ -256,3 +268,20 @@ def test_c12_what_a_goal_asks_for_and_forbids_is_told_with_its_words() -> None:
         'asked: send_message "tell John", "if he is late" (submitter)',
         "forbidden: pay_* (submitter)",
     ]
+
+
+def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> None:
+    asked = {**request(), "id": "c1~react-1~react-1.r1", "path": ["desk", "junior"]}
+    junior = {"id": "c1~react-1~react-1", "status": "awaiting_input", "goal": "Ask", "agent": "junior"}
+    below = [{**junior, "requests": [asked]}]
+    skill = {"id": "c1~react-1", "status": "executing", "goal": "tell-all: Tells all.", "children": below}
+    handed = {**action("find.1", "tell-all", {}), "child": "c1~react-1"}
+    view = chain(children=[skill], steps=[step("find", "tell-all", actions=[handed])])
+    assert list(tree(view)) == [
+        "tell-all  executing  c1~react-1",
+        "  junior  awaiting input  c1~react-1~react-1",
+        "    asks: Which 'John' do you mean?  c1~react-1~react-1.r1",
+    ]
+    texts = [line.text for line in tell(view)]
+    assert "STOP  Which 'John' do you mean?" in texts
+    assert "asked by: desk > junior" in texts

@@ -165,7 +165,7 @@ def child_for(
     if bound.ask_before or bound.forbidden:
         passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
-    task = Task(goal=goal, plan=steps, undo=undo_of(work), unsure=unsure, **passed_on)
+    task = Task(goal=goal, plan=steps, undo=undo_of(work), unsure=unsure, above=work.task.path, **passed_on)
     return StartChild(started, task, work.deadline, **said)
 
 

@@ -46,6 +46,7 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     given = Task(
         goal=goal_in(arguments),
         agent=agent.name,
+        above=work.task.path,
         assigned=Assignment(own.version, chains=chains // 2 if agent.agents else 0, goal=users, floor=floor),
         intent=_intent(work, agent.name),
         budget=left,

@@ -169,6 +169,7 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
 
     from haltpoint.cli.render.picture import Lines, picture
     from haltpoint.cli.render.story import intents, receipts
+    from haltpoint.cli.render.tree import tree
 
     if shell.out.is_terminal:
         shell.out.print(picture(chain))
@@ -182,3 +183,7 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
         shell.out.print(Text(f"\n receipts of {chain.id}", style="dim"))
         for action, tool, outcome in rows:
             shell.out.print(Text(f"   {action:<16} {tool:<20} {outcome}", style="dim"))
+    if chain.children and not shell.quiet:
+        shell.out.print(Text(f"\n chains below {chain.id}", style="dim"))
+        for line in tree(chain):
+            shell.out.print(Text(f"   {line}", style="dim"), soft_wrap=True)

@@ -112,6 +112,7 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
 
     from haltpoint.cli.render.asking import ask
     from haltpoint.cli.render.picture import teller
+    from haltpoint.cli.wording import visible
     from haltpoint.client import GatewayError
 
     shown = teller(shell.out)
@@ -120,6 +121,8 @@ async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: b
         if not shell.interactive:
             return stay
         with shown.pause():
+            if request.chain_id != chain_id:  # of several chains below, each with its question
+                print(f"    {visible(request.question)}")
             try:
                 await ask(client, request)
             except EOFError:  # Ctrl-D: not now

@@ -7,9 +7,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from haltpoint.cli.render.case import fields
+from haltpoint.cli.render.case import answer_words, fields
 from haltpoint.cli.render.following import read_line
-from haltpoint.cli.render.story import answer_words
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind, Source
+from haltpoint.contracts.results import Option
 from haltpoint.contracts.views import RequestView
 from haltpoint.contracts.work.thoughts import BROKEN, Strike, Violation
 
@@ -40,7 +41,11 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
 
 
 def details(request: RequestView) -> Iterator[str]:
-    """What a person has to know beside the question, a line each: options, the call, the form, or the whole case."""
+    """What a person has to know beside the question, a line each: the agents that led to it, options, the call, the
+    form, what counts without an answer, or the whole case.
+    """
+    if request.path:
+        yield f"asked by: {' > '.join(map(visible, request.path))}"
     yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT) and request.tool:
         yield call(request.tool, request.arguments, width=10_000)
@@ -52,6 +57,8 @@ def details(request: RequestView) -> Iterator[str]:
     yield from _lines(request.preview)
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from (f"{name}: {words}" for name, words, _ in fields(request.form))
+    if request.kind is RequestKind.INPUT and "default" in request.arguments:
+        yield f"without an answer in time: {value_text(request.arguments['default'], WIDTH)}"
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
 
@@ -108,6 +115,17 @@ def _quoted(words: str) -> str:
 def _cut(words: str) -> str:
     line = visible(" ".join(words.split()))
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+
+
+def answer_words(request: RequestView, answer: Answer) -> str:
+    """An answer in one line: the option, or the decision with the words that came with it."""
+    if answer.decision is Choice.SELECT:
+        chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
+        return f"{visible(chosen.title)}  ({visible(chosen.id)})"
+    words = visible(answer.text or answer.comment)
+    if not words and answer.value is not None:
+        words = value_text(answer.value, 120)
+    return answer.decision.value.replace("_", " ") + (f": {words}" if words else "")
 
 
 def commands(request: RequestView) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import termios
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views import ChainView, ProgressView, RequestView
+    from haltpoint.contracts.views import ChainView, ChildView, ProgressView, RequestView
 
 Show = Callable[["ChainView"], None]
 Progress = Callable[["ProgressView"], None]
@@ -27,53 +27,62 @@ async def follow(
     client: "Client", chain_id: str, show: Show | None, asked: Asked | None = None, progress: Progress | None = None
 ) -> "ChainView":
     """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one,
-    with the questions of the chains that carry out skills for it. `progress` gets how far running calls are.
+    with the questions of the chains below it. `progress` gets how far running calls are.
     """
     import msgspec
 
     from haltpoint.contracts.views import ProgressView
-    from haltpoint.runs import asked_below
+    from haltpoint.runs import asked_in
 
     news = asyncio.Event()
-    over = False
 
-    async def listen() -> None:
-        nonlocal over
+    async def listen(name: str) -> None:
         try:
-            async for event in client.events(chain_id):
+            async for event in client.events(name):
                 if event.type != "progress":
                     news.set()
                 elif progress is not None:
                     progress(msgspec.convert(event.details, ProgressView))
         finally:
-            over = True
             news.set()
 
-    listener = asyncio.create_task(listen())
+    listeners = {chain_id: asyncio.create_task(listen(chain_id))}
     seen: set[str] = set()
     try:
         while True:
-            last = over
+            last = listeners[chain_id].done()
             news.clear()
             chain = await client.chain(chain_id)
             if show is not None:
                 show(chain)
             if chain.status in ENDS:
                 return chain
-            chain = chain.model_copy(update={"requests": (*chain.requests, *await asked_below(client, chain))})
+            for child in _under_way(chain):
+                if child not in listeners:
+                    listeners[child] = asyncio.create_task(listen(child))
+            chain = chain.model_copy(update={"requests": tuple(asked_in(chain))})
             for request in chain.requests:
                 if asked and request.status is RequestStatus.OPEN and request.id not in seen:
                     seen.add(request.id)
                     if not await asked(request):
                         return chain
             if last:  # listening failed: say why
-                await listener
+                await listeners[chain_id]
             with suppress(TimeoutError):
                 # A tool without a worker causes no event, so look from time to time.
                 await asyncio.wait_for(news.wait(), _LOOK_AGAIN if chain.status == "executing" else None)
     finally:
-        listener.cancel()
-        await asyncio.gather(listener, return_exceptions=True)
+        for listener in listeners.values():
+            listener.cancel()
+        await asyncio.gather(*listeners.values(), return_exceptions=True)
+
+
+def _under_way(chain: "ChainView | ChildView") -> Iterator[str]:
+    """The chains below one that have not ended."""
+    for child in chain.children:
+        if child.status not in ENDS:
+            yield child.id
+            yield from _under_way(child)
 
 
 def exit_code(chain: "ChainView") -> Exit:

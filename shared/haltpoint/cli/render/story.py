@@ -9,14 +9,15 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from haltpoint.cli.render.case import details, said
+from haltpoint.cli.render.case import answer_words, details, said
 from haltpoint.cli.render.moments import moments
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
-from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import count, phrases, runs_again
-from haltpoint.contracts.results import HookVerdict, NextAction, Option, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView, ViolationView
+from haltpoint.contracts.reasons import SourceKind
+from haltpoint.contracts.results import HookVerdict, NextAction, ToolResult
+from haltpoint.contracts.views import ActionView, ChainView, ChildView, RequestView, StepView, ViolationView
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
@@ -169,6 +170,10 @@ def _events_of(step: StepView, chain: ChainView) -> Iterator[Line]:
             if not _by_hand(action):
                 below = "cached, did not run" if action.cached else f"chain {action.child}" if action.child else ""
                 yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
+            if action.receipt is None:
+                yield from (
+                    line for child in chain.children if child.id == action.child for line in _asked_below(child)
+                )
             for request in chain.requests:
                 if request.action_id == action.id:
                     yield from _question(request)
@@ -194,7 +199,8 @@ def _by_hand(action: ActionView) -> bool:
 def _receipt(action: ActionView, receipt: ToolResult) -> Line:
     told = receipt.metadata
     took = f"{told.duration_ms / 1000:.1f} s" if told.duration_ms >= 1000 else f"{told.duration_ms} ms"
-    notes = [f"by {told.by}" if told.by else took if told.duration_ms else ""]
+    given = "default" if told.source is SourceKind.MODEL else took if told.duration_ms else ""
+    notes = [f"by {told.by}" if told.by else given]
     if changed := [hook.name for hook in told.hooks if hook.verdict is HookVerdict.MODIFY]:
         notes.append(f"changed by {', '.join(changed)}")
     if told.calls:
@@ -210,23 +216,20 @@ def _question(request: RequestView) -> Iterator[Line]:
     yield from (Line(2, Mark.OPTION, text) for text in details(request))
 
 
+def _asked_below(chain: ChildView) -> Iterator[Line]:
+    """What a chain below and those below it ask now."""
+    for request in chain.requests:
+        yield from _question(request)
+    for child in chain.children:
+        yield from _asked_below(child)
+
+
 def _outcome(request: RequestView) -> Iterator[Line]:
     if request.answer is not None:
         by = f"by {visible(request.answer.by)}" if request.answer.by else ""
         yield Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), by, at=request.answer.at)
     elif request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
         yield Line(1, Mark.FAILED, f"the question was {request.status.value}")
-
-
-def answer_words(request: RequestView, answer: Answer) -> str:
-    """An answer in one line: the option, or the decision with the words that came with it."""
-    if answer.decision is Choice.SELECT:
-        chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
-        return f"{visible(chosen.title)}  ({visible(chosen.id)})"
-    words = visible(answer.text or answer.comment)
-    if not words and answer.value is not None:
-        words = value_text(answer.value, 120)
-    return answer.decision.value.replace("_", " ") + (f": {words}" if words else "")
 
 
 def never_executed(chain: ChainView) -> list[tuple[str, str]]:

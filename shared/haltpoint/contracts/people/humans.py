@@ -85,6 +85,7 @@ class Question(Contract, kw_only=True):
     sources: Annotated[dict[str, Source], Meta(description="where the values of the call come from (C13)")] = field(
         default_factory=dict
     )
+    path: Annotated[tuple[str, ...], Meta(description="the agents that led to it, from the root's down (I4)")] = ()
     asked_at: int
     deadline: int
 

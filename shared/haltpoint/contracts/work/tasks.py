@@ -126,6 +126,12 @@ class Task(Strict):
     earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
     unsure: Annotated[dict[str, Source], Meta(extra={"hidden": True})] = field(default_factory=dict)
     assigned: Annotated[Assignment | None, Meta(extra={"hidden": True})] = None
+    above: Annotated[tuple[str, ...], Meta(extra={"hidden": True})] = ()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The agents that led to it, from the root's down to its own (I4); empty without agents."""
+        return self.above if self.agent is None else (*self.above, self.agent)
 
     @property
     def asked(self) -> str | None:

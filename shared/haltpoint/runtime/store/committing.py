@@ -38,7 +38,7 @@ from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, rfc333
 from haltpoint.runtime.streams.public_facts import public_facts
 from haltpoint.runtime.streams.wire import encode
 
-_RANKS: Final = {"low": 0, "high": 2}
+_RANKS: Final = {"low": 0, "high": 2, "critical": 3}
 _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
@@ -245,6 +245,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operati
         strikes=output.strikes,
         reasons=output.reasons,
         sources=output.sources,
+        path=chain.task.path,
         asked_at=now,
         deadline=request.deadline,
     )

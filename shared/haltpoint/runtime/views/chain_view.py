@@ -122,8 +122,7 @@ def _tree(record: ChainRecord) -> Tree:
 def _without_answer(record: ChainRecord) -> views.ChainView:
     head, task = record.head, record.task
     raw = {name: thought.raw for name, thought in record.thoughts.items()}
-    background = Background(raw, record.plan, record.forms)
-    requests = tuple(request_of(question_of(one), one, task, background) for one in record.requests.values())
+    requests = _requests(record)
     thoughts, times = _thoughts(record), log_view.times(record.log)
     broken = contract_view.violations(record.id, log_view.facts(record.log), raw)
     steps = tuple(
@@ -144,9 +143,29 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
         violations=(*broken["plan"], *broken["answer"]),
         never_executed=tuple(map(_never_executed, log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))),
         requests=requests,
+        children=tuple(map(_child, record.children.values())),
         budget=task.budget,
         usage=_usage(record),
         deadline=moment(head.get("deadline", head["created"])),
+    )
+
+
+def _requests(record: ChainRecord) -> tuple[views.RequestView, ...]:
+    """All that the chain has asked."""
+    raw = {name: thought.raw for name, thought in record.thoughts.items()}
+    background = Background(raw, record.plan, record.forms)
+    return tuple(request_of(question_of(one), one, record.task, background) for one in record.requests.values())
+
+
+def _child(record: ChainRecord) -> views.ChildView:
+    """A chain below, with what it asks now."""
+    return views.ChildView(
+        id=record.id,
+        status=record.status.value,
+        goal=record.task.goal,
+        agent=record.task.agent,
+        requests=tuple(one for one in _requests(record) if one.status is RequestStatus.OPEN),
+        children=tuple(map(_child, record.children.values())),
     )
 
 

@@ -66,6 +66,7 @@ def request_of(question: Question, stored: StoredRequest, task: Task, background
         strikes=contract_view.case_of(question.strikes, background.raw),
         reasons=question.reasons,
         sources=question.sources,
+        path=question.path,
         asked_at=moment(question.asked_at),
         deadline=moment(question.deadline),
         answer=answer,

@@ -1,0 +1,19 @@
+"""The chains below one, for people: who works there, how far, and what is asked."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from haltpoint.cli.wording import visible
+
+if TYPE_CHECKING:
+    from haltpoint.contracts.views import ChainView, ChildView
+
+
+def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
+    """A line for each chain below, with its agent or its skill, its status and its id; below it what it asks now."""
+    for child in chain.children:
+        name = child.agent or child.goal.partition(":")[0]
+        yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"
+        for request in child.requests:
+            yield f"{indent}  asks: {visible(request.question)}  {request.id}"
+        yield from tree(child, f"{indent}  ")
