@@ -17,6 +17,7 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
+from tests.chaos.parked import rules as asking_below
 from tests.e2e.agents import AGENTS
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
@@ -48,7 +49,12 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     folder = tmp_path_factory.mktemp("system")
     script = folder / "script.json"
     rules = (
-        script_for("Tell", "contacts_good") + script_for("Message", "contacts_careless") + STUBBORN + OBEDIENT + AGENTS
+        script_for("Tell", "contacts_good")
+        + script_for("Message", "contacts_careless")
+        + STUBBORN
+        + OBEDIENT
+        + AGENTS
+        + asking_below()
     )
     script.write_text(json.dumps({"model": "contacts", "rules": rules}))
     model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")
