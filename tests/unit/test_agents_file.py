@@ -46,6 +46,12 @@ def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
     assert file.named(None) is None
 
 
+def test_each_example_of_the_page_is_a_whole_file(tmp_path: Path) -> None:
+    for said in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        if "[[agents]]" in said:
+            assert agents_file.read(written(tmp_path, said)).agents
+
+
 def test_the_same_words_have_the_same_digest_in_any_order(tmp_path: Path) -> None:
     one = agents_file.read(written(tmp_path, '[[agents]]\nname = "a"\ndescription = "b"'))
     two = agents_file.read(written(tmp_path, '[[agents]]\ndescription = "b"\nname = "a"'))

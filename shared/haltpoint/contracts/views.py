@@ -19,6 +19,7 @@ from haltpoint.contracts.results import Option, ToolResult
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, StepType
+from haltpoint.contracts.work.routing import Strategy
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
 from haltpoint.contracts.work.thoughts import StepDecision, Strike, Violation
 
@@ -278,10 +279,26 @@ class ChainSummary(View):
     updated_at: datetime
 
 
+class RoutedView(View):
+    """A decision on who works on a task that named no agent: `target_agent`, or `target_agents` where there are
+    several; neither: the agent without a name. `rule` is the id of the one that fits, `by` the person who chose.
+    """
+
+    target_agent: str | None = Field(default=None, exclude_if=_is_none)
+    target_agents: tuple[str, ...] | None = Field(default=None, exclude_if=_is_none)
+    reasoning: str
+    confidence: float
+    strategy: Strategy
+    timestamp: datetime
+    rule: str | None = Field(default=None, exclude_if=_is_none)
+    by: str | None = Field(default=None, exclude_if=_is_none)
+
+
 class ChainView(ChainSummary):
     """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
 
-    `answer` is there when the chain is over, however it ended (F1).
+    `answer` is there when the chain is over, however it ended (F1), `routed` when a supervisor has routed the task: the
+    last decision.
 
     `stopped` says by whom and why a cancelled chain was stopped. `children` are the chains below it, when there are
     any.
@@ -296,6 +313,7 @@ class ChainView(ChainSummary):
     summary: str
     intent: Intent | None = Field(default=None, description="what the goal asks for, makes conditional, forbids (C12)")
     stopped: str | None = None
+    routed: RoutedView | None = Field(default=None, exclude_if=_is_none)
     steps: tuple[StepView, ...] = ()
     strikes: int = 0
     violations: tuple[ViolationView, ...] = ()

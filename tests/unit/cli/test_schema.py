@@ -114,8 +114,8 @@ def test_events_are_one_union_of_all_messages() -> None:
 
 def test_the_agents_file_as_json_schema_takes_the_file_of_the_page() -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema", "agents"]).stdout)
-    example, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    file = tomllib.loads(example) | {"models": {}}  # times in words are for people: "90s"
-    jsonschema.validate(file, schema)
+    for example in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        file = tomllib.loads(example) | {"models": {}}  # times in words are for people: "90s"
+        jsonschema.validate(file, schema)
     with pytest.raises(jsonschema.ValidationError, match="prompts"):
         jsonschema.validate({"agents": [{"name": "a", "description": "b", "prompts": "c"}]}, schema)

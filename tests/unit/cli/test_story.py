@@ -60,6 +60,16 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
     assert tell(completed())[-1].note == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
 
 
+def test_i1_the_story_of_a_routed_task_begins_with_whom_it_goes_to_and_why() -> None:
+    routed = {"reasoning": "the rule vip fits", "confidence": 1.0, "strategy": "rule", "timestamp": BEGUN}
+    first, *_ = tell(chain(routed={**routed, "target_agent": "billing", "rule": "vip"}))
+    assert (first.mark, first.text, first.note) == (Mark.CHOICE, "billing (rule)", "the rule vip fits")
+    first, *_ = tell(chain(routed={**routed, "target_agents": ["hr", "legal"], "by": "ann"}))
+    assert first.text == "hr, legal (by ann)"
+    first, *_ = tell(chain(routed=routed))
+    assert first.text == "the agent without a name (rule)"
+
+
 def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
     assert lines(careless())[1:-2] == [
         (1, Mark.RUNNING, 'lookup_contacts(query="Jane")'),

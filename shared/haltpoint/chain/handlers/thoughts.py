@@ -16,6 +16,7 @@ from haltpoint.chain.model.schemas import SHOWN, compiled
 from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
+from haltpoint.chain.turns.assigning import assign
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
     deliver,
@@ -49,7 +50,8 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
-    """Take up the task: carry out its plan, ask for one, or make one open-ended step of it."""
+    """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
+    assign(work)
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
     origin = drafted if task.plan is None else PlanOrigin.LITERAL

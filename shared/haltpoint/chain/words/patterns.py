@@ -79,6 +79,18 @@ def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, T
     return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
 
 
+def sentences_of(words: str) -> tuple[tuple[str, str], ...]:
+    """The sentences of a goal, questions too: each as it is, and masked; what is quoted is not in them."""
+    return tuple(dict.fromkeys((*_sentences(words, _SOFT_BREAK), *_sentences(words))))
+
+
+def found_in(sentences: Iterable[tuple[str, str]], pattern: str) -> str | None:
+    """The first words that a pattern finds in one of these sentences. None: it finds nothing."""
+    texts = (text for sentence, masked in sentences for text in (masked, sentence))
+    fits = (re.search(pattern, text, re.IGNORECASE) for text in texts)
+    return next((" ".join(fit[0].split()) for fit in fits if fit is not None), None)
+
+
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """The names that fit one of the globs, sorted. `createFile`, `create-file` and `create_file` are one name here."""
     wanted = tuple(words_of(glob) for glob in globs)

@@ -17,7 +17,7 @@ from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import count, phrases, runs_again
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import HookVerdict, NextAction, ToolResult
-from haltpoint.contracts.views import ActionView, ChainView, ChildView, RequestView, StepView, ViolationView
+from haltpoint.contracts.views import ActionView, ChainView, ChildView, RequestView, RoutedView, StepView, ViolationView
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
@@ -70,6 +70,7 @@ def tell(chain: ChainView) -> list[Line]:
     """The whole story so far, in the order in which it happened as far as steps go one after the other."""
     lines: list[Line] = []
     steps = {step.id for step in chain.steps}
+    lines += _routed(chain.routed) if chain.routed is not None else ()
     lines += _broken(chain.violations, "plan")
     lines += [line for request in _cases(chain, "") for line in (*_question(request), *_outcome(request))]
     for step in chain.steps:
@@ -114,6 +115,15 @@ def elapsed(chain: ChainView, now: datetime | None = None) -> str:
     """How long it took, or takes so far; up to `now`."""
     seconds = ((now or chain.updated_at) - chain.created_at).total_seconds()
     return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _routed(last: RoutedView) -> Iterator[Line]:
+    """Who works on the task, and how that was decided."""
+    names = last.target_agents or (last.target_agent or "the agent without a name",)
+    by = f"by {last.by}" if last.by else last.strategy.value
+    yield Line(
+        0, Mark.CHOICE, f"{visible(', '.join(names))} ({visible(by)})", visible(last.reasoning), at=last.timestamp
+    )
 
 
 def _step(step: StepView) -> Line:

@@ -45,7 +45,7 @@ _RANK: Final = 10**14
 BESIDE_PLAN: Final = (
     *("goal", "case", "nested_successes", "intent", "effects"),
     *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals", "done", "undoing"),
-    "routing",
+    *("routing", "queued"),
 )
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
@@ -101,6 +101,8 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     if version != expected:
         touched = {index for each in commit.decided for index in each.decision.touched}
         written.append(ops.WriteHead([Head.VERSION, version, *changed_fields(old, new, touched)]))
+        if new.task is not old.task:
+            written.append(ops.WriteData(Data.TASK, encode(new.task).decode()))
         if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
             written.append(ops.WriteData(Data.PLAN, encode(_worked_on(new)).decode()))
         if any(map(is_not, _of_its_end(new), _of_its_end(old))):

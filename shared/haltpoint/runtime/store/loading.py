@@ -17,6 +17,7 @@ from haltpoint.chain.model.state import (
     ChainError,
     Failure,
     OpenRequest,
+    Queued,
     Rest,
     Routing,
     goal_in_full,
@@ -79,6 +80,7 @@ class StoredPlan(Strict):
     done: tuple[str, ...] = ()
     undoing: int | None = None
     routing: Routing | None = None
+    queued: Queued | None = None
 
 
 class StoredEnd(Strict):
@@ -109,6 +111,7 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
             created_at=created,
             updated_at=created,
             deadline=int(fields[Head.DEADLINE.encode()]),
+            number=int(fields.get(Head.NUMBER.encode(), 0)),
         )
         return Loaded(chain, fields[FIRST.encode()].decode(), message.traceparent)
     except (KeyError, ValueError):

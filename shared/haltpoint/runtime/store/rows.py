@@ -55,6 +55,7 @@ class Head(StrEnum):
     STRIKES = "strikes"
     OTHER_MODEL = "other_model"
     BELOW = "below"
+    NUMBER = "number"
     FEEDBACK = "feedback"
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.agents import assigned_to, who_routes
+from haltpoint.chain.checks.agents import assigned_to, takes_turns, who_routes
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
@@ -173,6 +173,7 @@ class Store:
             *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}"),
             text if told is task else encode(told),
             *(encode(message), round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
+            int(takes_turns(told, agents)),
         )
         status = SubmitStatus(reply[0].decode())
         if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):

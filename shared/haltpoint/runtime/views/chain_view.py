@@ -21,6 +21,7 @@ from haltpoint.contracts.people.phrases import Phrases, count, phrases, runs_aga
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.routing import Routed
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Kind, StoredAction, StoredRequest, StoredThought
 from haltpoint.runtime.views import contract_view, log_view
@@ -52,6 +53,7 @@ class ChainRecord:
     end: Mapping[str, Any] = field(default_factory=dict)
     failing: ChainError | None = None
     resting: Mapping[str, Rest] = field(default_factory=dict)
+    routed: Routed | None = None
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, StoredAction] = field(default_factory=dict)
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)
@@ -138,6 +140,7 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
         summary=_summary(record, steps, requests, broken["answer"]),
         intent=record.intent,
         stopped=_stopped(record),
+        routed=_routed(record.routed),
         steps=steps,
         strikes=int(head.get("strikes", 0)),
         violations=(*broken["plan"], *broken["answer"]),
@@ -189,6 +192,17 @@ def _stopped(record: ChainRecord) -> str | None:
         said = (told["by"] and f"by {told['by']}", told["reason"])
         return ": ".join(filter(None, said)) or None
     return None
+
+
+def _routed(last: Routed | None) -> views.RoutedView | None:
+    """The last decision on who works on the task."""
+    if last is None:
+        return None
+    told = {name: one for name, one in structs.asdict(last).items() if name != "target_agents"}
+    told["timestamp"] = moment(last.timestamp)
+    if len(last.target_agents) > 1:
+        return views.RoutedView(**told, target_agents=last.target_agents)
+    return views.RoutedView(**told, target_agent=next(iter(last.target_agents), None))
 
 
 def _never_executed(details: dict[str, Any]) -> dict[str, Any]:

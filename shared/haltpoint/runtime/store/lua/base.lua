@@ -105,8 +105,9 @@ local function holder_of(prefix, stream, entry)
 end
 
 -- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''. The
--- message brings what was written, so that who reads it first need not load the chain.
-local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace)
+-- message brings what was written, so that who reads it first need not load the chain. `number` of a supervisor's task
+-- where agents take turns, else nil.
+local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace, number)
   local created = digits(at)
   redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.VERSION, version, HEAD.STATUS, 'accepted',
     HEAD.CREATED, created, HEAD.UPDATED, created, HEAD.DEADLINE, deadline, HEAD.DIGEST, digest)
@@ -116,8 +117,13 @@ local function begin_chain(prefix, at, chain, digest, version, task, head, deadl
   redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
   redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
+  local counted = {}
+  if number then
+    redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.NUMBER, number)
+    counted = { HEAD.NUMBER, number }
+  end
   redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, FIRST, version,
-    HEAD.CREATED, created, HEAD.DEADLINE, deadline)
+    HEAD.CREATED, created, HEAD.DEADLINE, deadline, unpack(counted))
 end
 
 -- The chain is over (true), or was never there or is forgotten (nil).

@@ -1,0 +1,92 @@
+"""Who works on a task that names no agent, by rules, skills, turns and room: no model is asked (CONTRACT I1)."""
+
+import re
+from typing import Any, Final
+
+from haltpoint.chain.model.canonical import plain
+from haltpoint.chain.model.limits import Place
+from haltpoint.chain.words.patterns import found_in, sentences_of
+from haltpoint.contracts.base import value
+from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.routing import Strategy
+from haltpoint.contracts.work.tasks import Task
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_MANY: Final = re.compile(r"(?<=\w\w)(?<![sui])s$")
+_ENDING: Final = re.compile(r"(?<=[sxz])e$|(?<=[cs]h)e$")
+
+
+@value
+class Choice:
+    """Whom a strategy finds (None: the agent without a name), why, and how sure that is, from 0 to 1. `rule` is the id
+    of the one that fits.
+    """
+
+    agent: str | None
+    reasoning: str
+    confidence: float = 1.0
+    rule: str | None = None
+
+
+def choice_of(strategy: Strategy, task: Task, agents: Agents, number: int) -> Choice:
+    """Who works on the task by a strategy that looks at nothing but these; `number` as in `in_turn`."""
+    match strategy:
+        case Strategy.RULE:
+            return by_rule(task, agents)
+        case Strategy.SKILL:
+            return by_skill(task, agents)
+        case Strategy.ROUND_ROBIN:
+            return in_turn(number, agents)
+        case _:
+            return fallback(agents, f"the strategy {strategy.value} decides nothing here")
+
+
+def by_rule(task: Task, agents: Agents) -> Choice:
+    """The agent of the first rule that fits, in the order of the file."""
+    sentences = sentences_of(task.goal)
+    for rule in () if agents.supervisor is None else agents.supervisor.rules:
+        found = found_in(sentences, rule.match) if rule.match else "the context"
+        if found is not None and all(_same(task.context.get(name), said) for name, said in rule.context.items()):
+            return Choice(rule.agent, f"the rule {rule.id} fits: {found}", rule=rule.id)
+    return fallback(agents, "no rule fits")
+
+
+def by_skill(task: Task, agents: Agents) -> Choice:
+    """The agent with the most of its skill words in the goal; of several the first of the file."""
+    goal = _folded(task.goal)
+    found = {one.name: [word for word in one.skills if _folded(word) in goal] for one in agents.choices}
+    best = max(agents.choices, key=lambda one: len(found[one.name]))
+    if words := found[best.name]:
+        return Choice(best.name, f"the goal speaks of {', '.join(words)}", len(words) / len(best.skills))
+    return fallback(agents, "the goal has no skill word of an agent")
+
+
+def in_turn(number: int, agents: Agents) -> Choice:
+    """The agent whose turn it is; `number`: how many tasks the supervisor has had, this one included."""
+    agent = agents.choices[(number - 1) % len(agents.choices)]
+    return Choice(agent.name, f"it is the turn of {agent.name}: task number {number}")
+
+
+def with_room(place: Place, agents: Agents) -> Choice:
+    """The agent that had the most room when the place was taken."""
+    agent = agents.named(place.agent)
+    most = "" if agent is None or agent.capacity is None else f" of {agent.capacity} at once"
+    return Choice(place.agent, f"{place.agent} has the most room: it worked on {count(place.others, 'chain')}{most}")
+
+
+def fallback(agents: Agents, why: str) -> Choice:
+    """The agent that takes what nothing else decides."""
+    name = None if agents.supervisor is None else agents.supervisor.fallback
+    return Choice(name, f"{why}: {name or 'the agent without a name'} takes it", 0.0)
+
+
+def _same(value: Any, said: Any) -> bool:
+    """Whether two values of JSON are equal: true is not 1."""
+    return bool(value == said) and isinstance(value, bool) == isinstance(said, bool)
+
+
+def _folded(text: str) -> str:
+    """Its words between blanks, without their case, signs and plurals."""
+    words = (_ENDING.sub("", _MANY.sub("", word)) for word in _WORD.findall(plain(text).casefold()))
+    return f" {' '.join(re.sub('ie$', 'y', word) for word in words)} "

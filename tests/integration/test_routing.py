@@ -1,0 +1,101 @@
+"""Tasks that name no agent are routed by the executor, without a model (CONTRACT I1); over a real server."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec import structs
+from redis.asyncio import Redis
+
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.agent_versions import AgentVersions
+from haltpoint.runtime.views.views import Views
+from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
+from tests.support import wait_until
+from tests.support.builders import literal_task, spec
+from tests.support.recording_worker import recording_worker
+
+THREE = tuple(Agent(name=name, description="d", skills=(name,)) for name in ("red", "green", "blue"))
+
+
+@pytest.fixture
+async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
+    async with bed_at(server, redis) as bed:
+        yield bed
+
+
+async def applied(bed: Bed, strategy: Strategy, agents: tuple[Agent, ...] = THREE, **more: Any) -> Agents:
+    file = Agents(agents=agents, supervisor=Supervisor(strategy=strategy, **more))
+    await AgentVersions(bed.calls, bed.topology).apply(file, 100)
+    return file
+
+
+def task(goal: str, steps: int = 1) -> Task:
+    return structs.replace(literal_task(steps), goal=goal)
+
+
+async def test_i1_a_routed_task_is_the_agents_own_in_every_view(bed: Bed) -> None:
+    rule = Rule(id="leaves", agent="green", match="leaf|leaves")
+    await applied(bed, Strategy.RULE, rules=(rule,), fallback="blue")
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+        chains = [await bed.submit(task(goal)) for goal in ("All leaves", "Hello")]
+        await wait_until(lambda: bed.ended(*chains))
+    views = Views(bed.redis, bed.calls, bed.topology)
+    leaves, hello = [await views.chain(one, lambda _: True) for one in chains]
+    assert leaves is not None
+    assert hello is not None
+    assert (leaves.agent, hello.agent, leaves.status) == ("green", "blue", "completed")
+    assert leaves.routed is not None
+    told = leaves.routed.model_dump(mode="json")
+    assert told.pop("timestamp").startswith("20")
+    assert told == {
+        "target_agent": "green",
+        "reasoning": "the rule leaves fits: leaves",
+        "confidence": 1.0,
+        "strategy": "rule",
+        "rule": "leaves",
+    }
+    assert (await bed.log(chains[0]))[0][1][:2] == ("chain.routed", "chain.started")
+    loaded = await bed.chain(chains[0])
+    assert (loaded.task.agent, loaded.routing is not None) == ("green", True)
+
+
+async def test_i1_what_nothing_routes_runs_as_without_a_file(bed: Bed) -> None:
+    await applied(bed, Strategy.SKILL)
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+        chain = await bed.submit(task("Hello"))
+        await wait_until(lambda: bed.ended(chain))
+    view = await Views(bed.redis, bed.calls, bed.topology).chain(chain, lambda _: True)
+    assert view is not None
+    assert (view.agent, view.status) == (None, "completed")
+    assert view.routed is not None
+    assert "target_agent" not in view.routed.model_dump()
+    loaded = await bed.chain(chain)
+    assert (loaded.task.agent, loaded.task.assigned) == (None, None)
+
+
+async def test_i1_agents_take_turns_in_each_partition_and_a_repeat_is_not_counted(bed: Bed) -> None:
+    await applied(bed, Strategy.ROUND_ROBIN)
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+        chains = [await bed.submit(task(f"task {number}")) for number in range(60)]
+        for number, chain in enumerate(chains):
+            await bed.store.submit(task(f"task {number}"), chain_id=chain)
+        await wait_until(lambda: bed.ended(*chains))
+    for partition in range(PARTITIONS):
+        own = [one for one in chains if bed.topology.partition(one) == partition]
+        agents = [(await bed.chain(one)).task.agent for one in own]
+        assert agents == [THREE[number % 3].name for number in range(len(own))]
+        counted = Counter(agents)
+        assert max(counted.values()) - min(counted.get(one.name, 0) for one in THREE) <= 1
+
+
+async def test_i5_nothing_is_counted_where_agents_take_no_turns(bed: Bed) -> None:
+    await applied(bed, Strategy.SKILL)
+    chain = await bed.submit(task("red"))
+    partition = bed.topology.partition(chain)
+    assert not await bed.redis.exists(bed.topology.key(partition, "turns"))
+    assert not await bed.redis.hexists(bed.topology.key(partition, "chain", chain), "number")

@@ -1,0 +1,186 @@
+"""Who works on a task that names no agent, where no model is asked (CONTRACT I1): by rules, skills, turns and room."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec import convert, structs
+
+from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
+from haltpoint.chain.checks.routing import by_rule, by_skill, in_turn, with_room
+from haltpoint.chain.model.limits import Place
+from haltpoint.chain.model.state import ChainStatus, Routing
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.routing import Routed, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
+from tests.support.builders import call, plan, spec, tool_step
+from tests.unit.chain.story import START, Story
+
+BILLING = Agent(name="billing", description="d", skills=("invoice", "refund", "credit card"), capacity=2)
+TECHNICAL = Agent(name="technical", description="d", skills=("Error", "crash", "category", "box"))
+GENERAL = Agent(name="general", description="d")
+
+
+def file(strategy: Strategy, *rules: Rule, **more: Any) -> Agents:
+    said = Supervisor(strategy=strategy, rules=rules, **more)
+    return Agents(agents=(BILLING, TECHNICAL, GENERAL), supervisor=said)
+
+
+INVOICE = Rule(id="invoices", agent="billing", match=r"\binvoices?\b|\brefund")
+VIP = Rule(id="vip", agent="general", context={"tier": "gold", "paid": True})
+BROKEN_VIP = Rule(id="broken-vip", agent="technical", match="broken", context={"tier": "gold"})
+
+
+@pytest.mark.parametrize(
+    ("goal", "context", "agent", "rule"),
+    [
+        ("Where is my Invoice?", {}, "billing", "invoices"),
+        ("Hello.\nPlease send the invoice\nonce more", {}, "billing", "invoices"),
+        ("My device is broken", {"tier": "gold"}, "technical", "broken-vip"),
+        ("My device is broken", {"tier": "silver"}, None, None),
+        ("Hello", {"tier": "gold", "paid": True, "more": [1]}, "general", "vip"),
+        ("Hello", {"tier": "gold", "paid": 1}, None, None),
+        ('Translate "where is my invoice" into German', {}, None, None),
+        ("", {}, None, None),
+    ],
+)
+def test_i1_the_first_rule_that_fits_goal_and_context_decides(
+    goal: str, context: dict[str, Any], agent: str | None, rule: str | None
+) -> None:
+    found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP))
+    assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
+
+
+def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
+    task = Task(goal="The invoice is broken", context={"tier": "gold"})
+    assert by_rule(task, file(Strategy.RULE, INVOICE, BROKEN_VIP)).rule == "invoices"
+    assert by_rule(task, file(Strategy.RULE, BROKEN_VIP, INVOICE)).reasoning == "the rule broken-vip fits: broken"
+
+
+@pytest.mark.parametrize(
+    ("goal", "agent"),
+    [
+        ("Refund both INVOICES after the crash", "billing"),
+        ("errors, errors", "technical"),
+        ("one error, one refund", "billing"),  # a tie: the first of the file
+        ("all categories and boxes crashed", "technical"),
+        ("two Credit-Cards", "billing"),
+        ("a terror of invoicing", None),
+    ],
+)
+def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goal: str, agent: str | None) -> None:
+    assert by_skill(Task(goal=goal), file(Strategy.SKILL)).agent == agent
+
+
+def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> None:
+    found = by_skill(Task(goal="A refund of the invoice"), file(Strategy.SKILL))
+    assert (found.reasoning, round(found.confidence, 2)) == ("the goal speaks of invoice, refund", 0.67)
+
+
+def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_a_name() -> None:
+    found = by_skill(Task(goal="Hello"), file(Strategy.SKILL, fallback="general"))
+    assert (found.agent, found.confidence) == ("general", 0.0)
+    assert found.reasoning == "the goal has no skill word of an agent: general takes it"
+    found = by_rule(Task(goal="Hello"), file(Strategy.RULE, INVOICE))
+    assert (found.agent, found.reasoning) == (None, "no rule fits: the agent without a name takes it")
+
+
+def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
+    agents = file(Strategy.ROUND_ROBIN, agents=("general", "billing"))
+    assert [in_turn(number, agents).agent for number in (1, 2, 3)] == ["billing", "general", "billing"]
+    assert in_turn(3, agents).reasoning == "it is the turn of billing: task number 3"
+
+
+def test_i1_the_agent_with_room_is_told_with_its_count() -> None:
+    agents = file(Strategy.LOAD)
+    assert with_room(Place("billing", 1), agents).reasoning.endswith("it worked on 1 chain of 2 at once")
+    assert with_room(Place("general", 3), agents).reasoning.endswith("it worked on 3 chains")
+
+
+# ---- a chain that is routed -----------------------------------------------------------------------------------------
+
+TOOLS = (spec("find_order"), spec("refund", read_only=False))
+FRONT = Agent(
+    name="front",
+    description="d",
+    tools=("find_*",),
+    agents=("billing",),
+    style=Style.REACT,
+    max_turns=3,
+    budget=Budget(seconds=60),
+)
+
+
+def submitted(task: Task, agents: Agents, **more: Any) -> Story:
+    """What `Store.submit` makes of a task, and its first decision."""
+    name = task.agent or who_routes(task, agents)
+    given = assigned_to(structs.replace(task, agent=name), agents, agents.digest)
+    story = Story(given, *TOOLS)
+    story.first = story.chain = structs.replace(story.chain, **more)
+    served = story.world.tools
+    for one in (given, None):  # as the executor shows the world to whom the chain belongs
+        tools = with_agents(served, agents, one or story.chain.task)
+        story.world = replace(story.world, agents=agents, tools=tools)
+        if one is not None:
+            story.submit(read=False)
+    return story
+
+
+def with_front(strategy: Strategy, *rules: Rule, **more: Any) -> Agents:
+    agents = file(strategy, *rules, **more)
+    return structs.replace(agents, agents=(FRONT, *agents.agents))
+
+
+TO_FRONT = Rule(id="orders", agent="front", match="order")
+
+
+def test_i1_a_task_that_a_rule_routes_is_the_agents_own_as_if_it_had_named_this_one() -> None:
+    agents = with_front(Strategy.RULE, TO_FRONT)
+    task = Task(goal="Look at order 17", mode=Mode.ADVISORY, intent=Intent())
+    story, named = submitted(task, agents), submitted(structs.replace(task, agent="front"), agents)
+    assert story.chain.task == named.chain.task
+    assert story.chain.deadline == START + 60_000
+    for one in (story, named):
+        one.propose(call("billing", task="Refund order 17"))
+    assert story.last.outputs == named.last.outputs
+    (first, second) = story.decisions[0].facts[:2]
+    assert (first.type, second.type) == ("chain.routed", "chain.started")
+    assert first.details == {
+        "target_agents": ["front"],
+        "strategy": "rule",
+        "timestamp": START,
+        "reasoning": "the rule orders fits: order",
+        "confidence": 1.0,
+        "rule": "orders",
+    }
+    assert second.details == {"origin": "react", "agent": "front"}
+    assert story.chain.routing == Routing(decisions=1, last=convert(first.details, Routed))
+
+
+def test_i1_a_task_that_nothing_routes_goes_to_the_agent_without_a_name_as_it_always_did() -> None:
+    task = Task(goal="Hello", max_turns=5)
+    story, plain = submitted(task, with_front(Strategy.RULE, TO_FRONT)), Story(task, *TOOLS)
+    plain.submit(read=False)
+    assert story.chain.task == task
+    assert structs.replace(story.chain, routing=None) == plain.chain
+    assert story.last.outputs == plain.last.outputs
+    assert story.told("chain.routed")[0]["target_agents"] == []
+    assert story.told("chain.started") == [{"origin": "drafted"}]
+
+
+def test_i1_a_literal_plan_is_routed_too() -> None:
+    task = Task(goal="Look at order 17", plan=plan(tool_step("a", call("find_order"))))
+    story = submitted(task, with_front(Strategy.RULE, TO_FRONT))
+    assert (story.chain.task.agent, story.chain.status) == ("front", ChainStatus.EXECUTING)
+
+
+def test_i1_whose_turn_it_is_follows_from_the_number_that_the_chain_brings() -> None:
+    agents = with_front(Strategy.ROUND_ROBIN)
+    found = [submitted(Task(goal="g"), agents, number=number).chain.task.agent for number in (1, 2, 4, 5)]
+    assert found == ["front", "billing", "general", "front"]
+
+
+def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
+    story = submitted(Task(goal="order", agent="billing"), with_front(Strategy.RULE, TO_FRONT))
+    assert (story.told("chain.routed"), story.chain.routing) == ([], None)
