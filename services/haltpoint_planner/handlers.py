@@ -25,12 +25,13 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.losses import loss_of
-from haltpoint.runtime.store.receipts import Lease, ReceiptStore
+from haltpoint.runtime.store.receipts import Lease, ReceiptStore, Thought
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
+from haltpoint_planner import routing_function
 from haltpoint_planner.choosing import narrowed, together
 from haltpoint_planner.model import Model
 from haltpoint_planner.models import Models
@@ -38,7 +39,7 @@ from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting import prompts, verifying
 from haltpoint_planner.prompting.context import Context, ContextReader
 from haltpoint_planner.prompting.verifying import Check
-from haltpoint_planner.thoughts import checked, failed, reply_to, words_of
+from haltpoint_planner.thoughts import checked, chosen, failed, reply_to, words_of
 
 DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for again."""
@@ -186,6 +187,9 @@ class PlannerHandler:
                 found = await verifying.run(self._check, verifying.case_of(context))
                 await self._receipt_store.record_thought(ref, checked(message, found), request.words or "")
                 return
+            if context.function is not None and request.kind is ThoughtKind.ROUTE:
+                await self._receipt_store.record_thought(ref, await _by_function(message, context, context.function))
+                return
             section = None if context.agent is None else context.agent.model
             name = self._models.name_of(context.endpoint, another=request.other_model)
             provider = context.endpoint.provider if context.endpoint else None
@@ -236,6 +240,16 @@ async def _ask(model: Model, name: str, context: Context) -> Reply:
         said = without_secrets(words_of(reply))
         _log.info("reply", kind=request.kind.value, thought=request.thought_id, words=said)
     return reply
+
+
+async def _by_function(message: ToPlanner, context: Context, path: str) -> Thought:
+    """Whom the operator's function chooses for the task, or why it chooses none."""
+    task, names = context.task, [one.name for one in context.choices]
+    try:
+        return chosen(message, await routing_function.run(path, task.goal, task.context, names), path)
+    except HaltpointError as error:
+        _log.warning(str(error), code=error.code, thought=ThoughtKind.ROUTE.value)
+        return failed(message, error)
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

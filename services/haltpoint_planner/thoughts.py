@@ -16,7 +16,8 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.thoughts import Finding, ThoughtKind, Usage, Violation
+from haltpoint.contracts.work.routing import Decided
+from haltpoint.contracts.work.thoughts import Finding, Proposal, ThoughtKind, Usage, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_proposal, said, take_apart
@@ -49,7 +50,7 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
             if isinstance(drafted, Plan):
                 return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, fault=drafted, question=question_in(reply)))
-        case ThoughtKind.ACT | ThoughtKind.REASON:
+        case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
             proposal = draft_proposal(reply, tools, corrected=corrected)
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
@@ -60,6 +61,17 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
             return checked(message, findings_in(reply), reply.usage)
         case _:
             assert_never(request.kind)
+
+
+def chosen(message: ToPlanner, decided: Decided, function: str) -> ActionProposed:
+    """Whom a function chose for the task; it counts as the model of this thought."""
+    data = ActionProposed.Data(
+        thought_id=message.data.thought_id,
+        step_id="",
+        proposal=Proposal(routing=decided),
+        usage=Usage(model=function),
+    )
+    return ActionProposed(**_envelope(message), data=data)
 
 
 def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | None = None) -> AnswerDrafted:

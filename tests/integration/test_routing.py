@@ -1,5 +1,6 @@
 """Tasks that name no agent are routed by the executor, without a model (CONTRACT I1); over a real server."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from msgspec import structs
 from redis.asyncio import Redis
 
+import haltpoint_planner.app
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
@@ -91,6 +93,28 @@ async def test_i1_agents_take_turns_in_each_partition_and_a_repeat_is_not_counte
         assert agents == [THREE[number % 3].name for number in range(len(own))]
         counted = Counter(agents)
         assert max(counted.values()) - min(counted.get(one.name, 0) for one in THREE) <= 1
+
+
+def by_first_word(goal: str, context: dict[str, Any], names: list[str]) -> object:
+    """The agent whose name the goal begins with; it breaks where that is no word of it."""
+    name = goal.split()[0]
+    return {"target_agent": name, "reasoning": f"it says {name}", "confidence": 0.5}
+
+
+async def test_i1_a_function_in_the_planner_routes_and_the_fallback_takes_what_it_cannot(bed: Bed) -> None:
+    await applied(bed, Strategy.FUNCTION, function=f"{__name__}:by_first_word", fallback="blue")
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+        planner = asyncio.create_task(haltpoint_planner.app.run(bed.settings))
+        chains = [await bed.submit(task(goal)) for goal in ("green leaves", "Hello", "")]
+        await wait_until(lambda: bed.ended(*chains))
+        planner.cancel()
+        await planner
+    routed = [(await bed.chain(one)).routing for one in chains]
+    told = [(one.last.target_agents, one.last.confidence, one.last.reasoning) for one in routed if one and one.last]
+    assert told[0] == (("green",), 0.5, "it says green")
+    assert told[1] == (("blue",), 0.0, "the function names Hello; there are: red, green, blue: blue takes it")
+    assert "IndexError" in told[2][2]
+    assert [(await bed.chain(one)).task.agent for one in chains] == ["green", "blue", "blue"]
 
 
 async def test_i5_nothing_is_counted_where_agents_take_no_turns(bed: Bed) -> None:

@@ -70,7 +70,8 @@ class Receipt:
 @dataclass(frozen=True)
 class Context:
     """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are;
-    `agent` is the one that works on the task, if it names one, and `endpoint` its own model, if it has one.
+    `agent` is the one that works on the task, if it names one, and `endpoint` its own model, if it has one; `choices`
+    are the agents that a supervisor's model may hand it on to, or its `function` may choose.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """
@@ -87,6 +88,8 @@ class Context:
     asked: tuple[IntentEntry, ...] = ()  # the effects that the goal asks for, as far as it was read (C12)
     agent: Agent | None = None
     endpoint: ModelEndpoint | None = None
+    choices: Sequence[Agent] = ()
+    function: str | None = None
 
     @cached_property
     def step(self) -> Step | None:
@@ -151,6 +154,8 @@ class ContextReader:
             asked=() if intent is None else intent.effects_asked,
             agent=agent,
             endpoint=None if agent is None or agent.model is None else agents.models[agent.model],
+            choices=agents.choices if request.kind is ThoughtKind.ROUTE else (),
+            function=None if agents.supervisor is None else agents.supervisor.function,
         )
         if request.step_id is not None and context.step is None:
             return None

@@ -68,7 +68,7 @@ def _built(context: Context) -> Prompt:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
             return _act(context)
-        case ThoughtKind.REASON:
+        case ThoughtKind.REASON | ThoughtKind.ROUTE:
             return _reason(context)
         case ThoughtKind.CHOOSE:
             bare = replace(context, tools={})  # results as text: nothing is called yet

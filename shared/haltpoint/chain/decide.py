@@ -46,7 +46,7 @@ from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Next
 from haltpoint.chain.model.state import WAITING, Chain, ChainStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns import proposals, scheduling
+from haltpoint.chain.turns import scheduling
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -70,7 +70,7 @@ _WAITING: Final = frozenset(WAITING.values())
 
 HANDLERS: Final[dict[type[ToExecutor], tuple[Callable[[Work, Any], Next | None], frozenset[ChainStatus]]]] = {
     ToolCompleted: (results.take_result, _BEGUN),
-    ActionProposed: (proposals.take_proposal, _BEGUN),
+    ActionProposed: (thoughts.take_proposed, _PLANNED),
     AnswerDrafted: (thoughts.end_with_answer, frozenset({ChainStatus.EXECUTING})),
     PlanDrafted: (thoughts.take_plan, frozenset({ChainStatus.PLANNING})),
     IntentDrafted: (thoughts.take_intent, _PLANNED),

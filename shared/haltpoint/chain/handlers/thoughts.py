@@ -16,7 +16,8 @@ from haltpoint.chain.model.schemas import SHOWN, compiled
 from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
-from haltpoint.chain.turns.assigning import assign
+from haltpoint.chain.turns.assigning import assign, take_choice
+from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
     deliver,
@@ -28,13 +29,20 @@ from haltpoint.chain.turns.thinking import (
     think_plan,
 )
 from haltpoint.contracts.base import is_undo
-from haltpoint.contracts.events import AnswerDrafted, IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    IntentDrafted,
+    PlanDrafted,
+    TaskSubmitted,
+    ThoughtFailed,
+)
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Mode, Style
-from haltpoint.contracts.work.thoughts import Correction, Violation
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
@@ -51,13 +59,17 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
-    assign(work)
+    work.status = ChainStatus.PLANNING
+    return assign(work) or _begin(work)
+
+
+def _begin(work: Work) -> Next | None:
+    """Begin the task for the agent that works on it."""
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
     origin = drafted if task.plan is None else PlanOrigin.LITERAL
     known = work.world.agents.named(task.agent)
     work.tell(FactType.CHAIN_STARTED, None, origin=origin.value, **({} if known is None else {"agent": known.name}))
-    work.status = ChainStatus.PLANNING
     if task.agent is not None and known is None:
         return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
     if task.plan is not None:
@@ -213,6 +225,16 @@ def _read_goal(work: Work, drafted: Intent | None) -> Next | None:
     return None
 
 
+def take_proposed(work: Work, message: ActionProposed) -> Next | None:
+    """Check what the model proposes for a step; without a plan it is whom the supervisor's function chose."""
+    if work.plan is not None:
+        return take_proposal(work, message)
+    if message.data.thought_id != work.thought:
+        return None
+    take_choice(work, message.data.proposal.routing, "")
+    return _begin(work)
+
+
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
     data = message.data
@@ -222,6 +244,9 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
         return None if index is None else step_failed(index, data.code, data.message)
     if reads_goal(work):
         return _read_goal(work, None)
+    if data.kind is ThoughtKind.ROUTE:
+        take_choice(work, None, f"the function failed ({data.code}: {data.message})")
+        return _begin(work)
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))

@@ -1,26 +1,55 @@
 """Who works on the task of a chain: decided before anything else of it, once (CONTRACT I1)."""
 
 from dataclasses import replace
+from typing import Final
 
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, with_agents
-from haltpoint.chain.checks.routing import Choice, choice_of
+from haltpoint.chain.checks.routing import Choice, choice_of, fallback
 from haltpoint.chain.model.limits import deadline_of
+from haltpoint.chain.model.outputs import Next, Think
 from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Strategy
 from haltpoint.contracts.work.tasks import Assignment
+from haltpoint.contracts.work.thoughts import ThoughtKind
+
+PLACE: Final = "route"
+"""The place of the one thought for which the function is called, in its id."""
 
 
-def assign(work: Work) -> None:
-    """Route the task where it was left open who works on it, and no model has to be asked."""
+def assign(work: Work) -> Next | None:
+    """Route the task where it was left open who works on it, and no model has to be asked; None when it may begin."""
+    strategy = routes_by(work)
+    if strategy is Strategy.FUNCTION:
+        return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
+    if strategy is not None:
+        route(work, choice_of(strategy, work.task, work.world.agents, work.number), strategy)
+    return None
+
+
+def routes_by(work: Work) -> Strategy | None:
+    """By which strategy the task is to be routed; None: it has an agent, or a model decides in a step."""
     said = work.world.agents.supervisor
-    if work.task.agent != SUPERVISOR or said is None or said.strategy is Strategy.LLM:
-        return
-    route(work, choice_of(said.strategy, work.task, work.world.agents, work.number), said.strategy)
+    routes = work.task.agent == SUPERVISOR and said is not None and said.strategy is not Strategy.LLM
+    return said.strategy if said is not None and routes else None
+
+
+def take_choice(work: Work, said: Decided | None, why: str) -> None:
+    """Route the task to the agent that the function names; to the fallback where it names none that there is."""
+    agents, named = work.world.agents, () if said is None else said.targets
+    names = [one.name for one in agents.choices]
+    if said is not None and len(named) == 1 and named[0] in names:
+        choice = Choice(named[0], said.reasoning, said.confidence)
+    else:
+        found = f"the function names {', '.join(named) or 'no agent'}; there are: {', '.join(names)}"
+        choice = fallback(agents, why or found)
+    work.thought = None
+    route(work, choice, Strategy.FUNCTION)
 
 
 def route(work: Work, choice: Choice, strategy: Strategy) -> None:

@@ -98,6 +98,14 @@ _OTHER_NAMES: Final = {
 }
 
 
+class Decided(Contract):
+    """A decision as a supervisor's model says it: the agents that it names, why, and how sure it is."""
+
+    targets: tuple[str, ...] = ()
+    reasoning: str = ""
+    confidence: Annotated[float, Meta(ge=0, le=1)] = 0.0
+
+
 class Routed(Contract):
     """A decision: which agents work on the task, why, and how that was found. `timestamp` in ms since the epoch; `rule`
     is the id of the one that fits, `by` the person who chose.

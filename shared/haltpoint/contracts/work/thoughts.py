@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import Decided
 
 
 class ThoughtKind(StrEnum):
@@ -22,6 +23,7 @@ class ThoughtKind(StrEnum):
     CHOOSE = "choose"
     ANSWER = "answer"
     VERIFY = "verify"
+    ROUTE = "route"
 
 
 class StepDecision(StrEnum):
@@ -51,6 +53,7 @@ class Proposal(Contract):
     shown: Annotated[bool, Meta(description="the words show calls: the model is asked once more, without a strike")] = (
         False
     )
+    routing: Annotated[Decided | None, Meta(description="who is to work on the task: `calls` are of these (I2)")] = None
 
 
 class Violation(StrEnum):

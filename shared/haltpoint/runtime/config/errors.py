@@ -53,6 +53,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-308": "A thought was begun again and again and never finished.",
     "HP-309": "A model reply arrived for a chain or step that no longer exists.",
     "HP-310": "The provider of a model cannot be used.",
+    "HP-311": "The function that routes tasks failed.",
 }
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 

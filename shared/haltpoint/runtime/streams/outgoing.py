@@ -32,6 +32,7 @@ _THOUGHTS: dict[ThoughtKind, type[events.ToPlanner]] = {
     ThoughtKind.REASON: events.ActionRequested,
     ThoughtKind.ANSWER: events.AnswerRequested,
     ThoughtKind.VERIFY: events.AnswerRequested,
+    ThoughtKind.ROUTE: events.ActionRequested,
 }
 
 

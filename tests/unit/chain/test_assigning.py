@@ -10,10 +10,12 @@ from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
 from haltpoint.chain.checks.routing import by_rule, by_skill, in_turn, with_room
 from haltpoint.chain.model.limits import Place
 from haltpoint.chain.model.state import ChainStatus, Routing
+from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
-from haltpoint.contracts.work.routing import Routed, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import Decided, Routed, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
@@ -184,3 +186,73 @@ def test_i1_whose_turn_it_is_follows_from_the_number_that_the_chain_brings() -> 
 def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
     story = submitted(Task(goal="order", agent="billing"), with_front(Strategy.RULE, TO_FRONT))
     assert (story.told("chain.routed"), story.chain.routing) == ([], None)
+
+
+# ---- a function of the operator's -----------------------------------------------------------------------------------
+
+BY_FUNCTION: dict[str, Any] = {"function": "shop:route", "fallback": "general"}
+
+
+def chosen(story: Story, *targets: str, **more: Any) -> None:
+    story.take(Proposal(routing=Decided(targets, **more)))
+
+
+def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_that_it_names() -> None:
+    story = submitted(Task(goal="g", intent=Intent()), with_front(Strategy.FUNCTION, **BY_FUNCTION))
+    assert (story.chain.status, story.told("chain.started")) == (ChainStatus.PLANNING, [])
+    assert (story.thought.kind, story.thought.thought_id, story.thought.step_id) == (
+        ThoughtKind.ROUTE,
+        "c.route.t0.1",
+        None,
+    )
+    thought = story.thought
+    chosen(story, "front", reasoning="It knows orders.", confidence=0.7)
+    (told,) = story.told("chain.routed")
+    assert (told["target_agents"], told["strategy"], told["reasoning"], told["confidence"]) == (
+        ["front"],
+        "function",
+        "It knows orders.",
+        0.7,
+    )
+    assert (story.chain.task.agent, story.thought.kind) == ("front", ThoughtKind.REASON)
+    before = story.chain
+    story.take(Proposal(routing=Decided(("billing",))), thought=thought)
+    assert story.chain is before, "a repeat changes nothing"
+
+
+def test_i1_a_reply_to_no_thought_of_the_chain_routes_nothing() -> None:
+    story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, **BY_FUNCTION))
+    before, other = story.chain, replace(story.thought, thought_id="c.route.t0.2")
+    story.take(Proposal(routing=Decided(("billing",))), thought=other)
+    assert story.chain is before
+
+
+@pytest.mark.parametrize("targets", [("nobody",), (), ("billing", "general"), ("supervisor",), ("front",)])
+def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_the_task(
+    targets: tuple[str, ...],
+) -> None:
+    agents = with_front(Strategy.FUNCTION, **BY_FUNCTION, agents=("billing", "general"))
+    story = submitted(Task(goal="g"), agents)
+    chosen(story, *targets, confidence=1.0)
+    (told,) = story.told("chain.routed")
+    assert (told["target_agents"], told["confidence"]) == (["general"], 0.0)
+    named = ", ".join(targets) or "no agent"
+    assert told["reasoning"] == f"the function names {named}; there are: billing, general: general takes it"
+
+
+def test_i1_a_reply_that_says_nothing_of_routing_is_no_choice() -> None:
+    story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, function="shop:route"))
+    story.take(Proposal(content="billing"))
+    assert (story.chain.task.agent, story.chain.task.assigned) == (None, None)
+
+
+def test_i1_where_the_function_fails_the_fallback_takes_the_task_and_says_why() -> None:
+    story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, **BY_FUNCTION))
+    data = ThoughtFailed.Data(
+        thought_id="c.route.t0.1", kind=ThoughtKind.ROUTE, code="HP-311", message="shop:route is too slow"
+    )
+    story.hear(ThoughtFailed(id="f", source="t", subject="c", data=data))
+    (told,) = story.told("chain.routed")
+    assert told["target_agents"] == ["general"]
+    assert told["reasoning"] == "the function failed (HP-311: shop:route is too slow): general takes it"
+    assert story.chain.task.agent == "general"

@@ -1,0 +1,50 @@
+"""Who works on a task, by a function of the operator's (CONTRACT I1): `module:function` in the agents file.
+
+It gets the goal, the task's context, and the names of the agents that there are. It returns the name of one, or
+`{target_agent, reasoning, confidence}`; it may be async. What it names the executor checks.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from haltpoint.contracts.work.routing import Decided
+from haltpoint.runtime.config import dotted_path
+from haltpoint.runtime.config.errors import HaltpointError
+
+PATIENCE: Final = 30.0
+"""Seconds that the function has."""
+
+_CODE: Final = "HP-311"
+_FIX: Final = "Correct the function; until then the fallback takes these tasks"
+
+
+async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]) -> Decided:
+    """Call the function; one that is not async in a thread. Raises HaltpointError HP-311 when it cannot be loaded,
+    fails, takes too long, or returns something else.
+    """
+    function = dotted_path.function(path, _CODE, "routing function")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            if inspect.iscoroutinefunction(function):
+                said = await function(goal, dict(context), list(names))
+            else:
+                said = await asyncio.to_thread(function, goal, dict(context), list(names))
+        return _read(said)
+    except TimeoutError as error:
+        raise HaltpointError(_CODE, f"{path} is too slow", f"it took more than {PATIENCE:g} s", _FIX) from error
+    except Exception as error:
+        raise HaltpointError(_CODE, f"{path} failed", f"{type(error).__name__}: {error}", _FIX) from error
+
+
+def _read(said: object) -> Decided:
+    """What it returned: a name is a decision that it is sure of. Raises TypeError for anything else."""
+    if isinstance(said, str):
+        return Decided((said,), confidence=1.0)
+    if not isinstance(said, dict) or not isinstance(said.get("target_agent"), str):
+        raise TypeError(f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent")
+    sure = said.get("confidence")
+    if not isinstance(sure, int | float) or isinstance(sure, bool) or not 0 <= sure <= 1:
+        sure = 0.0
+    return Decided((said["target_agent"],), str(said.get("reasoning") or ""), float(sure))

@@ -1,0 +1,77 @@
+"""The function of an operator that routes tasks: what it gets, what it may return, and what becomes of its failures."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.work.routing import Decided
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint_planner import routing_function
+from haltpoint_planner.routing_function import run
+
+NAMES = ["billing", "technical"]
+
+
+def by_context(goal: str, context: dict[str, Any], names: list[str]) -> object:
+    """What the task's context says it returns."""
+    assert (goal, names) == ("the goal", NAMES)
+    return context["returns"]
+
+
+async def without_waiting(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    await asyncio.sleep(0)
+    return names[1]
+
+
+def blocking(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    time.sleep(0.5)
+    return "billing"
+
+
+def broken(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    raise KeyError(goal)
+
+
+async def ask(name: str, returns: object = None) -> Decided:
+    return await run(f"{__name__}:{name}", "the goal", {"returns": returns}, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("returns", "decided"),
+    [
+        ("billing", Decided(("billing",), "", 1.0)),
+        ({"target_agent": "billing"}, Decided(("billing",))),
+        ({"target_agent": "x", "reasoning": "r", "confidence": 0.25}, Decided(("x",), "r", 0.25)),
+        ({"target_agent": "x", "confidence": True}, Decided(("x",))),
+        ({"target_agent": "x", "confidence": "high"}, Decided(("x",))),
+        ({"target_agent": "x", "confidence": 1e999}, Decided(("x",))),
+    ],
+)
+async def test_i1_a_function_returns_a_name_or_a_decision(returns: object, decided: Decided) -> None:
+    assert await ask("by_context", returns) == decided
+
+
+async def test_i1_it_may_be_async() -> None:
+    assert (await ask("without_waiting")).targets == ("technical",)
+
+
+@pytest.mark.parametrize("returns", [None, 7, ["billing"], {"agent": "billing"}, {"target_agent": None}])
+async def test_i1_anything_else_is_a_failure_that_says_what_it_was(returns: object) -> None:
+    with pytest.raises(HaltpointError, match="neither a name nor an object with a target_agent") as caught:
+        await ask("by_context", returns)
+    assert caught.value.code == "HP-311"
+
+
+@pytest.mark.parametrize(("name", "why"), [("broken", "KeyError: 'the goal'"), ("gone", "AttributeError")])
+async def test_i1_one_that_fails_or_is_not_there_says_why(name: str, why: str) -> None:
+    with pytest.raises(HaltpointError) as caught:
+        await ask(name)
+    assert (caught.value.code, why in caught.value.why) == ("HP-311", True)
+
+
+async def test_i1_one_that_blocks_stops_nothing_else_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing_function, "PATIENCE", 0.05)
+    with pytest.raises(HaltpointError, match="too slow"):
+        await ask("blocking")
