@@ -70,6 +70,12 @@ class Partitions:
         """Look at the timers of all partitions that are ours."""
         await deadlines.fire_due(self._store, [(p, owned.clock) for p, owned in self._owned.items()])
 
+    async def sweep(self) -> None:
+        """Free what chains that are over have left taken, of the agents that are counted in the partitions that are
+        ours.
+        """
+        await asyncio.gather(*map(self._store.places.sweep, self.leases.held))
+
     async def _take(self, partition: int) -> bool:
         lease = await self._store.lease(partition, self._here.instance, self._lease)
         return lease.holder == self._here.instance
@@ -112,6 +118,7 @@ async def run(settings: Settings) -> None:
         here.every(1.0, partitions.world.refresh, "tools")
         here.every(settings.executor_lease / 4, partitions.leases.tick, "leases")
         here.every(deadlines.EVERY, partitions.fire_due, "deadlines")
+        here.every(settings.executor_lease, partitions.sweep, "places")
         await here.serve()
         await partitions.leases.close()
         await asyncio.to_thread(partitions.tracing.close)

@@ -21,6 +21,7 @@ from typing import Final, cast
 from opentelemetry.trace import Span
 
 from haltpoint.chain.decide import decide
+from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, StartChild
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import Stream
@@ -38,6 +39,7 @@ from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign
+from haltpoint_executor.places import give_back, with_places
 from haltpoint_executor.spans import EventSpans
 from haltpoint_executor.tree import Trees
 from haltpoint_executor.world import CurrentWorld
@@ -151,11 +153,11 @@ class Executor:
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
             agents = [one.chain for one in known.values() if one.chain.task.assigned is not None]
-            around = await self._trees.around(agents) if agents else {}
+            worlds = await self._worlds(agents) if agents else {}
             spans: list[Span] = []
             now = self._clock.now()
             decided = [
-                self._decide(each, known[each.chain_id], around.get(each.chain_id, ()), now, spans)
+                self._decide(each, known[each.chain_id], worlds.get(each.chain_id), now, spans)
                 for each in heard.values()
             ]
             conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
@@ -167,20 +169,24 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
+    async def _worlds(self, chains: Sequence[Chain]) -> dict[str, World]:
+        """The worlds of chains that agents work on, by their ids: with their trees, and their places."""
+        around = await self._trees.around(chains)
+        worlds = {one.id: replace(self._world.of(one.task), tree=around.get(one.id, ())) for one in chains}
+        return await with_places(self._store.places, chains, worlds)
+
     def _decide(
-        self, events: ChainEvents, loaded: Loaded, around: tuple[Chain, ...], now: int, spans: list[Span]
+        self, events: ChainEvents, loaded: Loaded, world: World | None, now: int, spans: list[Span]
     ) -> ChainCommit | None:
         """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of
         it when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
 
-        It is `now` or later; `around` are chains of its tree. A span for each goes to `spans`, to be finished when it
-        is written.
+        It is `now` or later; `world` is that of a chain that an agent works on. A span for each goes to `spans`, to be
+        finished when it is written.
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
-        chain, world = loaded.chain, self._world.value
-        if chain.task.assigned is not None:
-            world = replace(self._world.of(chain.task), tree=around)
+        chain, world = loaded.chain, world or self._world.value
         for received in events.received:
             message, span = received.message, None
             now = max(now, chain.updated_at)
@@ -226,6 +232,9 @@ class Executor:
                 telemetry.finish(span)
         self._clock.told(batch.now)
         conflicts: list[str] = []
+        ended = [one.loaded.chain for one in batch.chains if one.loaded is not None and one.loaded.chain.status.final]
+        if over := [chain for chain in ended if chain.task.assigned is not None]:
+            await give_back(self._store.places, [(chain, self._world.of(chain.task).agents) for chain in over])
         for commit, committed in zip(commits, batch.chains, strict=True):
             chain_id = commit.loaded.chain.id
             if committed.loaded is not None:

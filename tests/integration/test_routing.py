@@ -10,11 +10,13 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 import haltpoint_planner.app
+from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.agent_versions import AgentVersions
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.views import Views
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
@@ -123,3 +125,89 @@ async def test_i5_nothing_is_counted_where_agents_take_no_turns(bed: Bed) -> Non
     partition = bed.topology.partition(chain)
     assert not await bed.redis.exists(bed.topology.key(partition, "turns"))
     assert not await bed.redis.hexists(bed.topology.key(partition, "chain", chain), "number")
+
+
+# ---- how many chains an agent works on ------------------------------------------------------------------------------
+
+
+async def working(bed: Bed, chains: list[str]) -> Counter[str]:
+    """How many of these chains are under way, by their agents' names: those that have begun."""
+    found = [await bed.chain(one) for one in chains]
+    return Counter(str(one.task.agent) for one in found if not one.status.final and one.plan is not None)
+
+
+async def test_i1_a_chain_rests_until_its_agent_has_room_and_the_view_says_for_whom(bed: Bed) -> None:
+    narrow = Agent(name="narrow", description="d", capacity=1)
+    await AgentVersions(bed.calls, bed.topology).apply(Agents(agents=(narrow,)), 100)
+    given = structs.replace(task("g"), agent="narrow")
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+    async with executing(bed):
+        first = await bed.submit(given)
+        await wait_until(lambda: has_begun(bed, first))
+        second = await bed.submit(given)
+        await wait_until(lambda: rests(bed, second))
+        view = await Views(bed.redis, bed.calls, bed.topology).chain(second, lambda _: True)
+        assert view is not None
+        assert view.current is not None
+        assert view.current.resting is not None
+        assert view.current.resting.why == "no room for one more chain of narrow"
+        assert view.current.resting.until is not None
+        assert view.summary == "No plan yet. Waits: no room for one more chain of narrow."
+        await bed.store.cancel(cancelled(first))
+        await wait_until(lambda: has_begun(bed, second))
+        third = await bed.submit(given)
+        await wait_until(lambda: rests(bed, third))
+        async with recording_worker(bed.url, bed.topology, spec()):
+            await wait_until(lambda: bed.ended(first, second, third))
+        assert await places_taken(bed) == 0
+
+
+async def has_begun(bed: Bed, chain: str) -> bool:
+    return (await bed.chain(chain)).plan is not None
+
+
+async def rests(bed: Bed, chain: str) -> bool:
+    return (await bed.chain(chain)).queued is not None
+
+
+async def places_taken(bed: Bed) -> int:
+    return sum([await bed.redis.zcard(key) for key in await bed.redis.keys("hp:*:agent:*")])
+
+
+def cancelled(chain: str) -> TaskCancelled:
+    return TaskCancelled(id=f"{chain}/cancel", source="test", subject=chain, data=TaskCancelled.Data())
+
+
+async def test_i1_where_the_most_room_decides_no_agent_has_more_chains_than_its_capacity(bed: Bed) -> None:
+    agents = tuple(Agent(name=name, description="d", capacity=2) for name in ("red", "green", "blue"))
+    await applied(bed, Strategy.LOAD, agents)
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+    async with executing(bed):
+        chains = [await bed.submit(task(f"task {number}")) for number in range(9)]
+
+        async def all_looked() -> bool:
+            found = [await bed.chain(one) for one in chains]
+            return all(one.plan is not None or one.queued is not None for one in found)
+
+        await wait_until(all_looked)
+        assert await working(bed, chains) == {"red": 2, "green": 2, "blue": 2}
+        async with recording_worker(bed.url, bed.topology, spec()):
+            await wait_until(lambda: bed.ended(*chains))
+        assert await places_taken(bed) == 0
+    assert {(await bed.chain(one)).status.value for one in chains} == {"completed"}
+
+
+async def test_i1_a_place_that_was_taken_by_an_executor_that_died_is_kept_by_its_chain(bed: Bed) -> None:
+    agents = tuple(Agent(name=name, description="d", capacity=1) for name in ("red", "green"))
+    await applied(bed, Strategy.LOAD, agents)
+    chain = await bed.submit(task("g"))
+    assert (await bed.store.places.take(chain, [agents[1]])) is not None, "and its commit never came"
+    await bed.store.places.take("f" * 32, [agents[0]])
+    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+        await wait_until(lambda: bed.ended(chain))
+        assert (await bed.chain(chain)).task.agent == "green"
+
+        async def swept() -> bool:
+            return await places_taken(bed) == 0
+
+        await wait_until(swept)

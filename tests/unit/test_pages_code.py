@@ -13,7 +13,13 @@ from haltpoint.tools import tools_in
 from haltpoint_tool_worker.registry import load
 
 CHECKOUT = Path(__file__).parents[2]
-PAGES = ("docs/tools.md", "docs/hooks.md", "docs/faststream.md", "services/haltpoint_tool_worker/README.md")
+PAGES = (
+    "docs/tools.md",
+    "docs/hooks.md",
+    "docs/faststream.md",
+    "docs/supervisor.md",
+    "services/haltpoint_tool_worker/README.md",
+)
 
 
 def files_of(page: str, folder: Path) -> list[str]:

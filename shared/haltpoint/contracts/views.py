@@ -61,7 +61,7 @@ class WaitingView(View):
 
 class RestingView(View):
     """An action waits for a moment: it is sent again at `until`; None: when no question is open any more. `why` is what
-    its tool said.
+    its tool said. Or a chain has not begun, as its agent has no room, and looks again then.
     """
 
     until: datetime | None
@@ -69,7 +69,9 @@ class RestingView(View):
 
 
 class CurrentView(View):
-    """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action."""
+    """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action. The id
+    is empty while the chain waits for its agent.
+    """
 
     step_id: str
     tool: str | None = None

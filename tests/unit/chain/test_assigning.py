@@ -7,13 +7,13 @@ import pytest
 from msgspec import convert, structs
 
 from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
-from haltpoint.chain.checks.routing import by_rule, by_skill, in_turn, with_room
-from haltpoint.chain.model.limits import Place
-from haltpoint.chain.model.state import ChainStatus, Routing
+from haltpoint.chain.checks.routing import by_rule, by_skill, in_turn, rooms, with_room
+from haltpoint.chain.model.limits import Place, World
+from haltpoint.chain.model.state import Chain, ChainStatus, Queued, Routing, next_due
 from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
-from haltpoint.contracts.work.routing import Decided, Routed, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import call, plan, spec, tool_step
@@ -256,3 +256,89 @@ def test_i1_where_the_function_fails_the_fallback_takes_the_task_and_says_why() 
     assert told["target_agents"] == ["general"]
     assert told["reasoning"] == "the function failed (HP-311: shop:route is too slow): general takes it"
     assert story.chain.task.agent == "general"
+
+
+# ---- agents that work on so many chains at once ---------------------------------------------------------------------
+
+NARROW = Agents(agents=(structs.replace(FRONT, capacity=1), BILLING, GENERAL))
+
+
+def looks_again(story: Story, place: Place | None = None, *, after: int | None = None) -> None:
+    story.now = next_due(story.chain) if after is None else story.now + after
+    story.world = replace(story.world, place=place)
+    story.due()
+
+
+def waiting(agents: Agents, agent: str | None = "front") -> Story:
+    return submitted(Task(goal="order", intent=Intent(), agent=agent), agents)
+
+
+def test_i1_a_chain_whose_agent_has_no_room_rests_before_it_begins_and_says_for_whom() -> None:
+    story = waiting(NARROW)
+    assert (story.chain.status, story.last.outputs, story.last.facts) == (ChainStatus.PLANNING, (), ())
+    chain = story.chain
+    assert chain.queued == Queued(START + 500, "no room for one more chain of front")
+    assert next_due(story.chain) == START + 500
+    looks_again(story)
+    assert next_due(story.chain) == START + 1000, "it looks again later"
+    looks_again(story, Place("front"))
+    assert story.chain.queued is None
+    assert story.told("chain.started") == [{"origin": "react", "agent": "front"}]
+    assert story.thought.kind is ThoughtKind.REASON
+
+
+def test_i1_the_longer_a_chain_waits_for_room_the_less_often_it_looks() -> None:
+    story = waiting(Agents(agents=(structs.replace(FRONT, capacity=1, budget=Budget()), BILLING)))
+    looks_again(story, after=8_000)
+    assert next_due(story.chain) - story.now == 2_000
+    looks_again(story, after=3_600_000)
+    assert next_due(story.chain) - story.now == 10_000
+
+
+def test_i1_a_chain_that_waits_for_room_ends_at_its_deadline_or_when_it_is_cancelled() -> None:
+    story = waiting(NARROW)
+    looks_again(story, after=60_000)
+    assert (story.chain.status, story.chain.queued) == (ChainStatus.FAILED, None)
+    other = waiting(NARROW)
+    other.cancel()
+    assert (other.chain.status, other.chain.queued) == (ChainStatus.CANCELLED, None)
+
+
+def test_i1_a_task_that_is_routed_waits_for_room_with_its_agent_too() -> None:
+    agents = structs.replace(NARROW, supervisor=Supervisor(strategy=Strategy.RULE, rules=(TO_FRONT,)))
+    story = waiting(agents, agent=None)
+    assert (story.chain.task.agent, story.chain.queued is None) == ("front", False)
+    assert [fact.type for fact in story.last.facts] == ["chain.routed"]
+    looks_again(story, Place("front"))
+    assert len(story.told("chain.routed")) == len(story.told("chain.started")) == 1
+    by_function = structs.replace(agents, supervisor=Supervisor(strategy=Strategy.FUNCTION, function="a:b"))
+    story = waiting(by_function, agent=None)
+    chosen(story, "front")
+    assert (story.chain.task.agent, story.chain.queued is None) == ("front", False)
+
+
+def test_i1_the_agent_with_room_gets_the_task_and_without_any_it_rests_for_all() -> None:
+    agents = structs.replace(NARROW, supervisor=Supervisor(strategy=Strategy.LOAD, agents=("billing", "front")))
+    story = waiting(agents, agent=None)
+    assert (story.chain.task.agent, story.chain.routing) == (SUPERVISOR, None)
+    assert story.chain.queued is not None
+    assert story.chain.queued.why == "no room for one more chain of front, billing"
+    looks_again(story, Place("billing", 1))
+    assert story.chain.task.agent == "billing"
+    (told,) = story.told("chain.routed")
+    why = "billing has the most room: it worked on 1 chain of 2 at once"
+    assert (told["strategy"], told["reasoning"]) == ("load", why)
+
+
+def test_i1_chains_of_agents_that_are_not_counted_need_no_place() -> None:
+    assert waiting(NARROW, "general").chain.queued is None
+    assert waiting(Agents(agents=(FRONT, structs.replace(BILLING, capacity=None)))).chain.queued is None
+
+
+def test_i1_a_chain_below_one_of_the_same_agent_works_in_the_place_of_that() -> None:
+    task = assigned_to(Task(goal="g", agent="front"), NARROW, "v")
+    above, child = Chain("c", task), Chain("c~react-1~react-2", task)
+    world = World(agents=NARROW, tree=(above,))
+    assert rooms(child, world) == ()
+    beside = structs.replace(above, id="c~react-1~react-1")
+    assert rooms(child, replace(world, tree=(beside,))) == (NARROW.agents[0],)

@@ -4,12 +4,13 @@ import re
 from typing import Any, Final
 
 from haltpoint.chain.model.canonical import plain
-from haltpoint.chain.model.limits import Place
+from haltpoint.chain.model.limits import Place, World
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.words.patterns import found_in, sentences_of
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.routing import Strategy
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
 from haltpoint.contracts.work.tasks import Task
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -27,6 +28,29 @@ class Choice:
     reasoning: str
     confidence: float = 1.0
     rule: str | None = None
+
+
+def rooms(chain: Chain, world: World) -> tuple[Agent, ...]:
+    """The agents of which one must have a place for a chain before it begins; none for a chain whose agent is not
+    counted. An agent above it in the tree that has the same name lends it its own.
+    """
+    agents, name = world.agents, chain.task.agent
+    if chain.plan is not None or not any(map(agents.counts, agents.agents)):
+        return ()
+    if (strategy := routes_by(chain.task, agents)) is Strategy.LOAD:
+        return agents.choices
+    if strategy is not None and strategy is not Strategy.FUNCTION:
+        name = choice_of(strategy, chain.task, agents, chain.number).agent
+    above = {one.task.agent for one in world.tree if chain.id.startswith(f"{one.id}~")}
+    return tuple(one for one in agents.agents if one.name == name and agents.counts(one) and name not in above)
+
+
+def routes_by(task: Task, agents: Agents) -> Strategy | None:
+    """By which strategy a task is to be routed; None: it has an agent, or a model decides in a step."""
+    said = agents.supervisor
+    if task.agent != SUPERVISOR or said is None or said.strategy is Strategy.LLM:
+        return None
+    return said.strategy
 
 
 def choice_of(strategy: Strategy, task: Task, agents: Agents, number: int) -> Choice:

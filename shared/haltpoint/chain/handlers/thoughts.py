@@ -16,7 +16,7 @@ from haltpoint.chain.model.schemas import SHOWN, compiled
 from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
-from haltpoint.chain.turns.assigning import assign, take_choice
+from haltpoint.chain.turns.assigning import assign, take_choice, waits_for_room
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
@@ -60,11 +60,13 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
     work.status = ChainStatus.PLANNING
-    return assign(work) or _begin(work)
+    return assign(work) or begin_assigned(work)
 
 
-def _begin(work: Work) -> Next | None:
-    """Begin the task for the agent that works on it."""
+def begin_assigned(work: Work) -> Next | None:
+    """Begin the task for the agent that works on it, as soon as this has room."""
+    if waits_for_room(work):
+        return None
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
     origin = drafted if task.plan is None else PlanOrigin.LITERAL
@@ -232,7 +234,7 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
     if message.data.thought_id != work.thought:
         return None
     take_choice(work, message.data.proposal.routing, "")
-    return _begin(work)
+    return begin_assigned(work)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
@@ -246,7 +248,7 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
         return _read_goal(work, None)
     if data.kind is ThoughtKind.ROUTE:
         take_choice(work, None, f"the function failed ({data.code}: {data.message})")
-        return _begin(work)
+        return begin_assigned(work)
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))

@@ -6,37 +6,49 @@ from typing import Final
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, with_agents
-from haltpoint.chain.checks.routing import Choice, choice_of, fallback
+from haltpoint.chain.checks.routing import Choice, choice_of, fallback, rooms, routes_by, with_room
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think
-from haltpoint.chain.model.state import Routing
+from haltpoint.chain.model.state import Queued, Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Strategy
+from haltpoint.contracts.work.routing import Decided, Routed, Strategy
 from haltpoint.contracts.work.tasks import Assignment
 from haltpoint.contracts.work.thoughts import ThoughtKind
+
+SOONEST, LATEST = 500, 10_000
+"""Between two looks for room (ms): the longer it has waited, the more, so that its log stays short."""
 
 PLACE: Final = "route"
 """The place of the one thought for which the function is called, in its id."""
 
 
 def assign(work: Work) -> Next | None:
-    """Route the task where it was left open who works on it, and no model has to be asked; None when it may begin."""
-    strategy = routes_by(work)
+    """Route the task where it was left open who works on it, and no model has to be asked; `load` as soon as an agent
+    has room.
+    """
+    strategy, place = routes_by(work.task, work.world.agents), work.world.place
     if strategy is Strategy.FUNCTION:
         return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
-    if strategy is not None:
+    if strategy is Strategy.LOAD:
+        if place is not None:
+            route(work, with_room(place, work.world.agents), strategy)
+    elif strategy is not None:
         route(work, choice_of(strategy, work.task, work.world.agents, work.number), strategy)
     return None
 
 
-def routes_by(work: Work) -> Strategy | None:
-    """By which strategy the task is to be routed; None: it has an agent, or a model decides in a step."""
-    said = work.world.agents.supervisor
-    routes = work.task.agent == SUPERVISOR and said is not None and said.strategy is not Strategy.LLM
-    return said.strategy if said is not None and routes else None
+def waits_for_room(work: Work) -> bool:
+    """Whether the chain may not begin yet, as its agent works on as many chains as it may; it looks again later."""
+    names = [one.name for one in rooms(work, work.world)]
+    if not names or (work.world.place is not None and work.world.place.agent in names):
+        work.queued = None
+        return False
+    apart = min(max((work.now - work.created_at) // 4, SOONEST), LATEST)
+    work.queued = Queued(work.now + apart, f"no room for one more chain of {', '.join(names)}")
+    return True
 
 
 def take_choice(work: Work, said: Decided | None, why: str) -> None:

@@ -71,6 +71,8 @@ def tell(chain: ChainView) -> list[Line]:
     lines: list[Line] = []
     steps = {step.id for step in chain.steps}
     lines += _routed(chain.routed) if chain.routed is not None else ()
+    if not chain.steps and chain.current is not None and chain.current.resting is not None:
+        lines.append(Line(0, Mark.RUNNING, "waits", visible(chain.current.resting.why)))
     lines += _broken(chain.violations, "plan")
     lines += [line for request in _cases(chain, "") for line in (*_question(request), *_outcome(request))]
     for step in chain.steps:

@@ -105,6 +105,11 @@ class Agents(Strict):
         """Whether a model routes the tasks that name no agent."""
         return self.supervisor is not None and self.supervisor.strategy is Strategy.LLM
 
+    def counts(self, agent: Agent) -> bool:
+        """Whether the chains that an agent works on are counted: it has a capacity, or who has most room is chosen."""
+        by_room = self.supervisor is not None and self.supervisor.strategy is Strategy.LOAD
+        return by_room or agent.capacity is not None
+
     @property
     def choices(self) -> tuple[Agent, ...]:
         """Those that the supervisor may choose from, in the order that decides ties."""

@@ -138,7 +138,10 @@ _of_its_end: Final = attrgetter("answer", "error", "unproven", "unfulfilled")
 
 def _worked_on(chain: Chain) -> dict[str, Any]:
     """What is stored with the plan (see `loading.StoredPlan`). A literal plan is in the task already."""
-    plan = {} if chain.plan is None or chain.origin is PlanOrigin.LITERAL else {"plan": chain.plan}
+    adopted = chain.plan is not None and chain.origin is not PlanOrigin.LITERAL
+    plan: dict[str, Any] = {"plan": chain.plan} if adopted else {}
+    if chain.plan is None and chain.task.plan is not None:
+        plan["begun"] = False
     beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
     return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, (), {})}}
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.state import Chain, ChainStatus
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -50,8 +50,9 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:none:{_about(before, fact)}"] += 1
         elif kind is _STARTED and "agent" in fact.details:
             counts[f"agent:begun:{fact.details['agent']}"] += 1
-        elif kind in FINAL_FACTS and decision.chain.task.agent and fact.details.get("code") != Code.AGENT_GONE:
-            _count_end(counts, decision.chain.task.agent, fact, decision.chain)
+        elif kind in FINAL_FACTS and fact.details.get("code") != Code.AGENT_GONE:
+            if decision.chain.task.agent and _has_begun(before, decision):
+                _count_end(counts, decision.chain.task.agent, fact, decision.chain)
         elif kind is _ROUTED:
             for agent in fact.details["target_agents"]:
                 counts[f"agent:routed:{agent}"] += 1
@@ -75,6 +76,12 @@ def _count_end(counts: dict[str, int], agent: str, fact: Fact, chain: Chain) -> 
     counts[f"agent:ms:{agent}"] += chain.updated_at - chain.created_at
     if fact.type is FactType.CHAIN_FAILED:
         counts[f"agent:failures:{agent}"] += 1
+
+
+def _has_begun(before: Chain, decision: Decision) -> bool:
+    """Whether the chain did not only wait for its agent."""
+    waited = before.status is ChainStatus.ACCEPTED or before.queued is not None
+    return not waited or any(fact.type is _STARTED for fact in decision.facts)
 
 
 def _about(chain: Chain, fact: Fact) -> str:

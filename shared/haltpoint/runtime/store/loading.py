@@ -55,6 +55,7 @@ _log = structlog.get_logger(__name__)
 
 class StoredPlan(Strict):
     """What is stored with the plan: the plan, unless it is the task's own or there is none yet, and its tools' digests.
+    `begun`: that of the task, if it has one, was taken up.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
     `nested_successes` the tools that succeeded inside the skills that were called, `effects` the signatures of their
@@ -64,6 +65,7 @@ class StoredPlan(Strict):
     """
 
     digests: dict[str, str]
+    begun: bool = True
     plan: Plan | None = None
     goal: str | None = None
     case: tuple[Strike, ...] = ()
@@ -81,6 +83,10 @@ class StoredPlan(Strict):
     undoing: int | None = None
     routing: Routing | None = None
     queued: Queued | None = None
+
+    def carried_out(self, task: Task) -> Plan | None:
+        """The plan that the chain of this task carries out; None before it has one."""
+        return self.plan or (task.plan if self.begun else None)
 
 
 class StoredEnd(Strict):
@@ -195,8 +201,7 @@ def _bare(chain_id: str, head: Fields, task: bytes, plan: bytes | None, end: byt
     if plan is not None:
         stored = msgspec.json.decode(plan, type=StoredPlan)
         chain = replace(chain, **{name: getattr(stored, name) for name in BESIDE_PLAN})
-        adopted = stored.plan or chain.task.plan
-        if adopted is not None:
+        if (adopted := stored.carried_out(chain.task)) is not None:
             chain = replace(chain, plan=adopted, digests=stored.digests, graph=Graph.of(adopted))
     if end is not None:
         ended = end_of(end)
@@ -210,7 +215,7 @@ def as_worked_on(stored: bytes | None, task: Task) -> tuple[Task, Plan | None]:
         return task, None
     found = msgspec.json.decode(stored, type=StoredPlan)
     goal = goal_in_full(task, found.goal, found.answers)
-    return msgspec.structs.replace(task, goal=goal), found.plan or task.plan
+    return msgspec.structs.replace(task, goal=goal), found.carried_out(task)
 
 
 def stored_plan(stored: bytes | None) -> StoredPlan:

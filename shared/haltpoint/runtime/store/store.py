@@ -24,6 +24,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
+from haltpoint.runtime.store.limits.places import AgentPlaces
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.store.rows import FEED_AGE
 from haltpoint.runtime.streams.agent_versions import AgentVersions
@@ -139,6 +140,7 @@ class Store:
         self._facts_age = round(facts_age * 1000)
         self.conversations = Conversations(calls, topology, self._retention)
         self.agents = AgentVersions(calls, topology)
+        self.places = AgentPlaces(calls, topology)
         self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
         # Never the same twice: a version that is found again proves that this very commit was applied.
         self._nonce, self._serial = secrets.token_hex(4), count()

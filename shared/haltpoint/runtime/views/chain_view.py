@@ -12,7 +12,16 @@ from msgspec import structs
 
 from haltpoint.chain.checks.deeds import Mark, rendered
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, PlanOrigin, Rest, StepRun, StepStatus
+from haltpoint.chain.model.state import (
+    ActionStatus,
+    ChainError,
+    ChainStatus,
+    PlanOrigin,
+    Queued,
+    Rest,
+    StepRun,
+    StepStatus,
+)
 from haltpoint.contracts import views
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
@@ -54,6 +63,7 @@ class ChainRecord:
     failing: ChainError | None = None
     resting: Mapping[str, Rest] = field(default_factory=dict)
     routed: Routed | None = None
+    queued: Queued | None = None
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, StoredAction] = field(default_factory=dict)
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)
@@ -310,7 +320,10 @@ def _ran(stored: StoredAction) -> dict[str, Any] | None:
 
 
 def _current(record: ChainRecord) -> views.CurrentView | None:
-    """The first step that is under way; None when no step is."""
+    """The first step that is under way, or that the chain waits for its agent; None when neither is so."""
+    if record.queued is not None:
+        room = views.RestingView(until=moment(record.queued.until), why=record.queued.why)
+        return views.CurrentView(step_id="", index=0, resting=room)
     for index, (step, run) in enumerate(record.steps):
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             last = record.actions.get(action_id(record.id, step.id, run.actions))
@@ -368,6 +381,8 @@ def _summary(
     below = (action.child for step in steps for action in step.actions if action.receipt is None)
     parts += [f"Waits for the chain {child}." for child in below if child]
     parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
-    if (current := _current(record)) is not None and (rest := current.resting) is not None:
+    if record.queued is not None:
+        parts.append(f"Waits: {record.queued.why}.")
+    elif (current := _current(record)) is not None and (rest := current.resting) is not None:
         parts.append(f"{current.tool} {runs_again(rest.until)}: {rest.why}")
     return " ".join(parts)

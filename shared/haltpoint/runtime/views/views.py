@@ -221,6 +221,7 @@ class Views:
             intent=kept.intent,
             failing=None if kept.failing is None else kept.failing.error,
             resting=kept.resting,
+            queued=kept.queued,
             routed=None if kept.routing is None else kept.routing.last,
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},

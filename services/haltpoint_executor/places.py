@@ -1,0 +1,34 @@
+"""Places of agents that work on so many chains at once: taken before the commit that begins a chain (CONTRACT I1)."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from haltpoint.chain.checks.routing import rooms
+from haltpoint.chain.model.limits import World
+from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.contracts.work.agents import Agents
+from haltpoint.runtime.store.limits.places import AgentPlaces
+
+
+async def with_places(places: AgentPlaces, chains: Iterable[Chain], worlds: Mapping[str, World]) -> dict[str, World]:
+    """The worlds of these chains, by their ids; that of one that is to begin has the place that was found for it."""
+
+    async def looked(chain: Chain) -> World:
+        world = worlds[chain.id]
+        begins = chain.status is ChainStatus.ACCEPTED or chain.queued is not None
+        agents = rooms(chain, world) if begins else ()
+        return replace(world, place=await places.take(chain.id, agents)) if agents else world
+
+    listed = list(chains)
+    return dict(zip((one.id for one in listed), await asyncio.gather(*map(looked, listed)), strict=True))
+
+
+async def give_back(places: AgentPlaces, over: Iterable[tuple[Chain, Agents]]) -> None:
+    """Free the places of chains that are over, where their agents are counted."""
+    found = defaultdict[str, list[str]](list)
+    for chain, agents in over:
+        if (agent := agents.named(chain.task.agent)) is not None and agents.counts(agent):
+            found[agent.name].append(chain.id)
+    await asyncio.gather(*(places.give_back(name, chains) for name, chains in found.items()))
