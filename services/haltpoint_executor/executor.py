@@ -169,7 +169,7 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
-    async def _worlds(self, chains: Sequence[Chain]) -> dict[str, World]:
+    async def _worlds(self, chains: list[Chain]) -> dict[str, World]:
         """The worlds of chains that agents work on, by their ids: with their trees, and their places."""
         around = await self._trees.around(chains)
         worlds = {one.id: replace(self._world.of(one.task), tree=around.get(one.id, ())) for one in chains}

@@ -9,14 +9,19 @@ from haltpoint.chain.checks.routing import rooms
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.state import Chain, ChainStatus
 from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runtime.store.limits.places import AgentPlaces
 
 
 async def with_places(places: AgentPlaces, chains: Iterable[Chain], worlds: Mapping[str, World]) -> dict[str, World]:
-    """The worlds of these chains, by their ids; that of one that is to begin has the place that was found for it."""
+    """The worlds of these chains, by their ids; that of one that is to begin has the place that was found for it, that
+    of one that a model routes the agents without room.
+    """
 
     async def looked(chain: Chain) -> World:
         world = worlds[chain.id]
+        if chain.task.agent == SUPERVISOR and world.agents.routed_by_model():
+            return replace(world, full=await places.full(world.agents.choices))
         begins = chain.status is ChainStatus.ACCEPTED or chain.queued is not None
         agents = rooms(chain, world) if begins else ()
         return replace(world, place=await places.take(chain.id, agents)) if agents else world

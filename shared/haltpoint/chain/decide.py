@@ -33,9 +33,10 @@ small:
   it has done, if its task wants that (`undoing`).
 
 How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks for, and `HANDLERS`
-below says which handler takes which event. `thoughts` begins chains; `proposals` judges what the model proposes and
-`strikes` holds it to its word; `asking` stops the chain and `answers` resumes it. What judges plans, calls and words is
-`contract`, `sources`, `reasons`, `repeats`, `intent` and `thinking`. Everything here is a function of its arguments.
+below says which handler takes which event. `thoughts` begins chains, once `assigning` has found who works on them;
+`proposals` judges what the model proposes and `strikes` holds it to its word; `asking` stops the chain and `answers`
+resumes it. What judges plans, calls and words is `contract`, `sources`, `reasons`, `repeats`, `intent` and `thinking`.
+Everything here is a function of its arguments.
 """
 
 from collections.abc import Callable

@@ -434,6 +434,8 @@ class AgentView(View):
     max_turns: int | None = None
     parallel: int | None = None
     budget: Budget = Budget()
+    skills: tuple[str, ...] = ()
+    capacity: int | None = None
     under_way: int | None = None
     failures: tuple[ChainSummary, ...] = ()
 

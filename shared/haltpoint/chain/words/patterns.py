@@ -79,16 +79,16 @@ def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, T
     return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
 
 
-def sentences_of(words: str) -> tuple[tuple[str, str], ...]:
-    """The sentences of a goal, questions too: each as it is, and masked; what is quoted is not in them."""
-    return tuple(dict.fromkeys((*_sentences(words, _SOFT_BREAK), *_sentences(words))))
+def sentences_of(words: str) -> tuple[str, ...]:
+    """The sentences of a goal, questions too, without what is quoted: masked and as they are, where that differs."""
+    found = (*_sentences(words, _SOFT_BREAK), *_sentences(words))
+    return tuple(dict.fromkeys(text for sentence, masked in found for text in (masked, sentence)))
 
 
-def found_in(sentences: Iterable[tuple[str, str]], pattern: str) -> str | None:
+def found_in(sentences: Iterable[str], pattern: str) -> str | None:
     """The first words that a pattern finds in one of these sentences. None: it finds nothing."""
-    texts = (text for sentence, masked in sentences for text in (masked, sentence))
-    fits = (re.search(pattern, text, re.IGNORECASE) for text in texts)
-    return next((" ".join(fit[0].split()) for fit in fits if fit is not None), None)
+    search = re.compile(pattern, re.IGNORECASE).search
+    return next((" ".join(fit[0].split()) for one in sentences if (fit := search(one)) is not None), None)
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def _lines(agent: "AgentView") -> Iterator[str]:
         yield "  a tool has this name, too: a call by this name is one of the tool"
     if agent.agents:
         yield f"  may hand on to: {', '.join(agent.agents)}"
-    limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel")}
+    limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel", "capacity")}
     limits |= {f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__}
     yield from (f"  {name}: {value}" for name, value in limits.items() if value is not None)
     yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)
