@@ -342,3 +342,23 @@ def test_i1_a_chain_below_one_of_the_same_agent_works_in_the_place_of_that() -> 
     assert rooms(child, world) == ()
     beside = structs.replace(above, id="c~react-1~react-1")
     assert rooms(child, replace(world, tree=(beside,))) == (NARROW.agents[0],)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "wanted"),
+    [
+        (Strategy.RULE, ["front"]),
+        (Strategy.SKILL, ["billing"]),
+        (Strategy.ROUND_ROBIN, []),  # whose turn it is is not counted
+        (Strategy.LOAD, ["front", "billing", "general"]),
+        (Strategy.FUNCTION, []),  # not known yet
+        (Strategy.LLM, []),
+    ],
+)
+def test_i1_which_agent_has_to_have_room_is_known_before_the_decision(strategy: Strategy, wanted: list[str]) -> None:
+    said = Supervisor(strategy=strategy, rules=(TO_FRONT,), function="a:b")
+    chain = Chain("c", Task(goal="Refund the order", agent=SUPERVISOR), number=3)
+    found = rooms(chain, World(agents=structs.replace(NARROW, supervisor=said)))
+    assert [one.name for one in found] == wanted
+    planned = structs.replace(chain, plan=plan(tool_step("a")))
+    assert rooms(planned, World(agents=structs.replace(NARROW, supervisor=said))) == ()

@@ -62,12 +62,6 @@ def who_routes(task: Task, agents: Agents) -> str | None:
     return SUPERVISOR if routes else None
 
 
-def takes_turns(task: Task, agents: Agents) -> bool:
-    """Whether the agents of the supervisor that has this task take turns, so that its tasks are counted."""
-    said = agents.supervisor
-    return task.agent == SUPERVISOR and said is not None and said.strategy is Strategy.ROUND_ROBIN
-
-
 def stricter(one: Mode, other: Mode) -> Mode:
     """The one of two modes that lets pass less."""
     return min(one, other, key=_STRICTNESS.index)

@@ -37,10 +37,10 @@ def rooms(chain: Chain, world: World) -> tuple[Agent, ...]:
     agents, name = world.agents, chain.task.agent
     if chain.plan is not None or not any(map(agents.counts, agents.agents)):
         return ()
-    if (strategy := routes_by(chain.task, agents)) is Strategy.LOAD:
+    if routes_by(chain.task, agents) is Strategy.LOAD:
         return agents.choices
-    if strategy is not None and strategy is not Strategy.FUNCTION:
-        name = choice_of(strategy, chain.task, agents, chain.number).agent
+    if (choice := choice_of(chain.task, agents, chain.number)) is not None:
+        name = choice.agent
     above = {one.task.agent for one in world.tree if chain.id.startswith(f"{one.id}~")}
     return tuple(one for one in agents.agents if one.name == name and agents.counts(one) and name not in above)
 
@@ -53,17 +53,21 @@ def routes_by(task: Task, agents: Agents) -> Strategy | None:
     return said.strategy
 
 
-def choice_of(strategy: Strategy, task: Task, agents: Agents, number: int) -> Choice:
-    """Who works on the task by a strategy that looks at nothing but these; `number` as in `in_turn`."""
-    match strategy:
+def choice_of(task: Task, agents: Agents, number: int, place: Place | None = None) -> Choice | None:
+    """Who works on a task that is to be routed; `number` as in `in_turn`, `place` is the one that the chain has. None:
+    it is not to be routed, no agent has room, or the function is to be asked.
+    """
+    match routes_by(task, agents):
         case Strategy.RULE:
             return by_rule(task, agents)
         case Strategy.SKILL:
             return by_skill(task, agents)
         case Strategy.ROUND_ROBIN:
             return in_turn(number, agents)
+        case Strategy.LOAD if place is not None:
+            return with_room(place, agents)
         case _:
-            return fallback(agents, f"the strategy {strategy.value} decides nothing here")
+            return None
 
 
 def by_rule(task: Task, agents: Agents) -> Choice:

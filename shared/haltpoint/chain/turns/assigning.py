@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, with_agents
-from haltpoint.chain.checks.routing import Choice, choice_of, fallback, rooms, routes_by, with_room
+from haltpoint.chain.checks.routing import Choice, choice_of, fallback, rooms, routes_by
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think
 from haltpoint.chain.model.state import Queued, Routing
@@ -29,14 +29,13 @@ def assign(work: Work) -> Next | None:
     """Route the task where it was left open who works on it, and no model has to be asked; `load` as soon as an agent
     has room.
     """
-    strategy, place = routes_by(work.task, work.world.agents), work.world.place
+    agents = work.world.agents
+    strategy = routes_by(work.task, agents)
     if strategy is Strategy.FUNCTION:
         return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
-    if strategy is Strategy.LOAD:
-        if place is not None:
-            route(work, with_room(place, work.world.agents), strategy)
-    elif strategy is not None:
-        route(work, choice_of(strategy, work.task, work.world.agents, work.number), strategy)
+    choice = choice_of(work.task, agents, work.number, work.world.place)
+    if strategy is not None and choice is not None:
+        route(work, choice, strategy)
     return None
 
 

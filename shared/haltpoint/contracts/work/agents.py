@@ -106,7 +106,7 @@ class Agents(Strict):
         return self.supervisor is not None and self.supervisor.strategy is Strategy.LLM
 
     def counts(self, agent: Agent) -> bool:
-        """Whether the chains that an agent works on are counted: it has a capacity, or who has most room is chosen."""
+        """Whether the chains that an agent works on are counted: it has a capacity, or the room of all decides."""
         by_room = self.supervisor is not None and self.supervisor.strategy is Strategy.LOAD
         return by_room or agent.capacity is not None
 

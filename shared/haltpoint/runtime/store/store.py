@@ -15,11 +15,13 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.agents import assigned_to, takes_turns, who_routes
+from haltpoint.chain.checks.agents import assigned_to, who_routes
+from haltpoint.chain.checks.routing import routes_by
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.work.routing import Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
@@ -175,7 +177,7 @@ class Store:
             *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}"),
             text if told is task else encode(told),
             *(encode(message), round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
-            int(takes_turns(told, agents)),
+            int(routes_by(told, agents) is Strategy.ROUND_ROBIN),
         )
         status = SubmitStatus(reply[0].decode())
         if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):
