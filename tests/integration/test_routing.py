@@ -157,9 +157,17 @@ async def test_i1_a_chain_rests_until_its_agent_has_room_and_the_view_says_for_w
         await wait_until(lambda: has_begun(bed, second))
         third = await bed.submit(given)
         await wait_until(lambda: rests(bed, third))
+        await bed.store.cancel(cancelled(third))
         async with recording_worker(bed.url, bed.topology, spec()):
             await wait_until(lambda: bed.ended(first, second, third))
         assert await places_taken(bed) == 0
+    assert await counted(bed, "begun") == await counted(bed, "ended") == 2, "one of three did nothing but wait"
+
+
+async def counted(bed: Bed, what: str) -> int:
+    """How many chains of the narrow agent have begun, or ended, as the statistics have it."""
+    found = [await bed.redis.hget(key, f"agent:{what}:narrow") for key in await bed.redis.keys("hp:*:stats:*")]
+    return sum(int(number or 0) for number in found)
 
 
 async def has_begun(bed: Bed, chain: str) -> bool:

@@ -18,6 +18,7 @@ from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
+from tests.unit.chain.test_agents import FILE, tree
 
 BILLING = Agent(name="billing", description="d", skills=("invoice", "refund", "credit card"), capacity=2)
 TECHNICAL = Agent(name="technical", description="d", skills=("Error", "crash", "category", "box"))
@@ -362,3 +363,13 @@ def test_i1_which_agent_has_to_have_room_is_known_before_the_decision(strategy: 
     assert [one.name for one in found] == wanted
     planned = structs.replace(chain, plan=plan(tool_step("a")))
     assert rooms(planned, World(agents=structs.replace(NARROW, supervisor=said))) == ()
+
+
+def test_i1_a_chain_that_a_task_is_handed_on_to_waits_for_room_too() -> None:
+    front, billing, *others = FILE.agents
+    file = structs.replace(FILE, agents=(front, structs.replace(billing, capacity=1), *others))
+    whole = tree(file=file)
+    child = whole.begun(whole.look(whole.root).propose(call("billing", task="Refund order 17")), read=False)
+    assert (child.chain.task.agent, child.chain.queued is None) == ("billing", False)
+    looks_again(child, Place("billing"))
+    assert (child.chain.queued, len(child.told("chain.started"))) == (None, 1)
