@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from haltpoint.chain.checks.routing import rooms
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.words.routing import rooms
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runtime.store.limits.places import AgentPlaces

@@ -7,9 +7,9 @@ import pytest
 from msgspec import convert, structs
 
 from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
-from haltpoint.chain.checks.routing import by_rule, by_skill, in_turn, rooms, with_room
 from haltpoint.chain.model.limits import Place, World
 from haltpoint.chain.model.state import Chain, ChainStatus, Queued, Routing, next_due
+from haltpoint.chain.words.routing import by_rule, by_skill, in_turn, rooms, with_room
 from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent

@@ -6,11 +6,11 @@ from typing import Final
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, with_agents
-from haltpoint.chain.checks.routing import Choice, choice_of, fallback, rooms, routes_by
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think
 from haltpoint.chain.model.state import Queued, Routing
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.words.routing import Choice, choice_of, fallback, rooms, routes_by
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType

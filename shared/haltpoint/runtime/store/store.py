@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.checks.agents import assigned_to, who_routes
-from haltpoint.chain.checks.routing import routes_by
+from haltpoint.chain.words.routing import routes_by
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
