@@ -16,6 +16,7 @@ from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
 
 ROUTES = [
+    ("GET", "/v1/agents", Scope.READ),
     ("GET", "/v1/chains", Scope.READ),
     ("GET", "/v1/chains/x", Scope.READ),
     ("GET", "/v1/chains/x/events", Scope.READ),
