@@ -1,6 +1,8 @@
 """What a supervisor's model says, read as a decision (C9, I2), and the prompt that asks for it."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.route_drafting import draft_decision
 from tests.support.builders import spec, specs
 
+PAGE = Path(__file__).parents[3] / "docs" / "supervisor.md"
 GOAL = "My order 17 has not come"
 AGENTS = (
     Agent(name="billing", description="Invoices\nand refunds.", skills=("invoice", "refund")),
@@ -60,6 +63,11 @@ def test_c9_a_decision_is_read_in_every_dialect_of_json(said: str) -> None:
     assert found.routing == Decided(("billing",), "money", 0.8)
     assert [(one.tool, one.arguments) for one in found.calls] == [("billing", {"task": "Pay it back"})]
     assert (found.content, found.faults) == ("", ())
+
+
+def test_the_decision_of_the_page_is_one() -> None:
+    (said,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert read(said).routing == Decided(("billing",), "It is about money.", 0.9)
 
 
 def test_c9_a_line_of_prose_before_a_decision_is_words() -> None:

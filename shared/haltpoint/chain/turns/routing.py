@@ -25,6 +25,7 @@ from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import no_decision, unread, violate
 from haltpoint.chain.turns.thinking import stand_in
+from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import count
@@ -118,8 +119,7 @@ def _note(work: Work, index: int, routed: Routed) -> None:
     """Write a decision down. The rounds begin anew, and so do the turns of the step, since decisions are bounded."""
     work.routing = Routing(0, progress(work).decisions + 1, routed)
     work.edit(index).proposals = 0
-    told = {"target_agents": [*routed.target_agents], "reasoning": routed.reasoning, "confidence": routed.confidence}
-    work.tell(FactType.CHAIN_ROUTED, **msgspec.to_builtins(routed) | told)
+    work.tell(FactType.CHAIN_ROUTED, **{name: one for name, one in in_full(routed).items() if one is not None})
 
 
 def _ask_who(work: Work, index: int, words: str) -> Ask:
