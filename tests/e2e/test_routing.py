@@ -4,9 +4,8 @@ are killed between a call and the decision, or before a reply is recorded.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -21,16 +20,15 @@ from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
 
 
-@pytest.fixture(autouse=True)
-async def supervisor(system: Running, tmp_path: Path) -> AsyncIterator[None]:
-    """Each task without an agent is routed, until the test is over."""
-    file, empty = tmp_path / "agents.toml", tmp_path / "empty.toml"
-    file.write_text(ROUTERS_FILE)
-    empty.write_text("")
-    for applied in (file, empty):
-        done = await system.typed("agent", "apply", str(applied))
+@pytest.fixture(scope="module", autouse=True)
+def supervisor(system: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each task without an agent is routed, until these tests are over."""
+    file = tmp_path_factory.mktemp("routing") / "agents.toml"
+    for said in (ROUTERS_FILE, ""):
+        file.write_text(said)
+        done = system.command("agent", "apply", str(file))
         assert done.returncode == 0, done.stderr
-        if applied is file:
+        if said:
             yield
 
 

@@ -64,9 +64,8 @@ def in_brief(spec: ToolSpec) -> str:
 
 def decision_schema(names: list[str]) -> dict[str, Any]:
     """The JSON Schema of a decision who works on a task, among these agents (I2)."""
-    targets = {"type": "array", "items": _name_of(names), "minItems": 1}
-    sure = {"type": "number", "minimum": 0, "maximum": 1}
-    return strict({"target_agents": targets, "task": TEXT, "reasoning": TEXT, "confidence": sure})
+    targets = {"type": "array", "items": _name_of(names)}
+    return strict({"target_agents": targets, "task": TEXT, "reasoning": TEXT, "confidence": {"type": "number"}})
 
 
 def _name_of(tools: list[str]) -> dict[str, Any]:
