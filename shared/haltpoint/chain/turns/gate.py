@@ -60,12 +60,12 @@ def gate(work: Work, index: int) -> Gate:
 def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in: str = "") -> bool:
     """Whether a call has to wait for the receipts of others: a new one, or the fallback of the action with this id.
 
-    Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls; and
-    agents may work side by side, since each call inside is judged in its own chain. Of two
-    equal calls with effects, also by way of a skill, the second waits for the receipt of the first; so does a model's
-    equal read in one step, and a call that is asked about before its tool is called for the first time. A skill that
-    hooks or a person are asked about begins alone. An agent waits while anything is under way that may call a tool with
-    effects that it may call too, and the other way round: what it will call is not known yet (I1).
+    Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls; or an
+    agent beside agents, since each call inside is judged in its own chain. Of two equal calls with effects, also by way
+    of a skill, the second waits for the receipt of the first; so does a model's equal read in one step, and a call that
+    is asked about before its tool is called for the first time. A skill that hooks or a person are asked about begins
+    alone. An agent waits while anything is under way that may call a tool with effects that it may call too, and the
+    other way round: what it will call is not known yet (I1).
     """
     work, spec = checked.work, checked.spec
     if work.under_way() == bool(fallback_in):
