@@ -208,7 +208,7 @@ class PlannerHandler:
             reply = replace(reply, usage=priced(together(picking, reply.usage), self._prices))
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
-            thought = reply_to(message, reply, context.known)
+            thought = reply_to(message, reply, context.known, context.task.goal)
             outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 

@@ -29,15 +29,17 @@ from haltpoint_planner.parsing.shown import IN_DOUBT, without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.prompting.verifying import findings_in
+from haltpoint_planner.route_drafting import draft_decision
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 MAX_ERROR: Final = 16 * 1024  # characters of why there is no reply
 
 
-def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) -> Thought:
+def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], goal: str = "") -> Thought:
     """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
+    `goal` is what the task asks for.
     """
     request, envelope = message.data, _envelope(message)
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
@@ -52,7 +54,10 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec]) ->
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, fault=drafted, question=question_in(reply)))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
-            proposal = draft_proposal(reply, tools, corrected=corrected)
+            if request.kind is ThoughtKind.ROUTE:
+                proposal = draft_decision(reply, tools, goal, corrected=corrected)
+            else:
+                proposal = draft_proposal(reply, tools, corrected=corrected)
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER | ThoughtKind.CHOOSE:  # a pick is part of another thought, and no chain asks for it

@@ -21,6 +21,7 @@ from tests.chaos.parked import rules as asking_below
 from tests.e2e.agents import AGENTS
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
+from tests.e2e.routers import ROUTERS
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
@@ -55,6 +56,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
         + OBEDIENT
         + AGENTS
         + asking_below()
+        + ROUTERS
     )
     script.write_text(json.dumps({"model": "contacts", "rules": rules}))
     model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")

@@ -84,15 +84,15 @@ class Running:
 
 
 @asynccontextmanager
-async def executors_killed(system: Running) -> AsyncIterator[None]:
-    """Kill the executors at once; at the end wait until their supervisor has brought one back."""
+async def executors_killed(system: Running, party: Party = Party.EXECUTOR) -> AsyncIterator[None]:
+    """Kill the executors, or the processes of another service, at once; at the end wait until one is back."""
     url = running(system.state_dir / "data")
     assert url is not None
     redis = Redis.from_url(url)
     topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
 
     async def living() -> set[str]:
-        return {one["instance"] for one in await alive(redis, topology) if one["name"] == Party.EXECUTOR.value}
+        return {one["instance"] for one in await alive(redis, topology) if one["name"] == party.value}
 
     async def kill() -> bool:
         """Whether one was there to be killed: who died a moment ago is still listed."""

@@ -32,6 +32,7 @@ KEYS = {
     "empty_answers",
     "strikes_from_words",
     "second_cards",
+    "misrouted",
     "without_question",
     "false_alarms",
     "strikes_mean",

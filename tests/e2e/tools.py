@@ -39,6 +39,15 @@ class Booking(TypedDict):
     code: int
 
 
+@tool(read_only=True)
+def find_order(order: str) -> dict[str, str]:
+    """Find an order by its number."""
+    teams = {"17": "billing", "18": "technical"}
+    if order not in teams:
+        raise ToolError.not_found(f"there is no order {order}")
+    return {"order": order, "team": teams[order]}
+
+
 @tool
 def book_room(room: str) -> Booking:
     """Book a room."""

@@ -43,7 +43,11 @@ def _history(context: Context) -> Iterator[Message]:
         yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
     for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
         arguments = receipt.arguments or "{}"
-        if context.tools:
+        handed_on = receipt.tool in {one.name for one in context.choices}
+        if handed_on:  # in the form of a decision, which the model has to use again
+            decided = {"target_agents": [receipt.tool], **json.loads(arguments)}
+            yield _says("assistant", json.dumps(decided, ensure_ascii=False))
+        if context.tools and not handed_on:
             function = {"name": receipt.tool, "arguments": arguments}
             call = {"id": f"call_{number}", "type": "function", "function": function}
             yield {"role": "assistant", "content": "", "tool_calls": [call]}

@@ -19,6 +19,7 @@ from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
     call_schema,
     choice_schema,
+    decision_schema,
     described,
     in_brief,
     intent_schema,
@@ -30,6 +31,13 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
+_DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
+_DECIDE_NOW: Final = (
+    "Decide now who works on it: reply with the one JSON object and nothing else. No tool can be called."
+)
+_ANSWER_OR_DECIDE: Final = (
+    "If the goal is reached, tell the user so in plain words, without JSON. Otherwise decide who works on the rest."
+)
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
 _NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
@@ -68,12 +76,14 @@ def _built(context: Context) -> Prompt:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
             return _act(context)
-        case ThoughtKind.REASON | ThoughtKind.ROUTE:
+        case ThoughtKind.REASON:
             return _reason(context)
         case ThoughtKind.CHOOSE:
             bare = replace(context, tools={})  # results as text: nothing is called yet
             said = messages(wording.CHOOSER, bare, _choice_task(context), wording.PICK)
             return Prompt(said, schema=choice_schema(context))
+        case ThoughtKind.ROUTE:
+            return _route(context)
         case ThoughtKind.ANSWER:
             bare = replace(context, tools={})
             return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
@@ -105,6 +115,26 @@ def offered(context: Context) -> list[ToolSpec]:
     """The tools that the prompt of a thought shows; all but the one that can be meant are left out of a retry (C10)."""
     only = _only_way(context) if context.request.kind is ThoughtKind.ACT else None
     return [only] if only else list(context.tools.values())
+
+
+def _route(context: Context) -> Prompt:
+    """A supervisor's turn (I2): a call of its own tools, the decision, or, behind results of agents, the answer. Its
+    agents are no tools here: they are named in the decision.
+    """
+    agents = {one.name for one in context.choices}
+    own = {name: spec for name, spec in context.tools.items() if name not in agents and not context.request.forced}
+    handed_on = any(receipt.tool in agents for receipt in context.receipts)
+    due = _ANSWER_OR_DECIDE if handed_on else _DECIDE if own else _DECIDE_NOW
+    said = messages(wording.ROUTER, replace(context, tools=own), _route_task(context), _reminder(context, due))
+    schema = None if own or handed_on else decision_schema([one.name for one in context.choices])
+    return Prompt(said, tuple(map(native, own.values())), schema=schema)
+
+
+def _route_task(context: Context) -> str:
+    """The agents before the goal: what all prompts have in common a server has read already."""
+    skilled = ((one, f" (good at: {', '.join(one.skills)})" if one.skills else "") for one in context.choices)
+    told = (f"- {one.name}: {' '.join(one.description.split())}{skills}" for one, skills in skilled)
+    return "\n".join(["Agents:", *told, "", _goal(context)])
 
 
 def _only_way(context: Context) -> ToolSpec | None:

@@ -62,6 +62,12 @@ def in_brief(spec: ToolSpec) -> str:
     return f"- {spec.name}: {text if len(text) <= _ONE_LINE else f'{text[:_ONE_LINE]} ...'}"
 
 
+def decision_schema(names: list[str]) -> dict[str, Any]:
+    """The JSON Schema of a decision who works on a task, among these agents (I2)."""
+    targets = {"type": "array", "items": _name_of(names)}
+    return strict({"target_agents": targets, "task": TEXT, "reasoning": TEXT, "confidence": {"type": "number"}})
+
+
 def _name_of(tools: list[str]) -> dict[str, Any]:
     return {"type": "string", "enum": tools} if tools else TEXT
 

@@ -211,6 +211,9 @@ class ThoughtRequest(Contract, kw_only=True):
         False
     )
     words: Annotated[str | None, Meta(description="the answer whose words are to be checked (F3)")] = None
+    forced: Annotated[bool, Meta(description="no tool may be called: it has to decide who works on the task (I2)")] = (
+        False
+    )
 
 
 class IntentRequested(Message, kw_only=True, tag="intent.requested.v1"):

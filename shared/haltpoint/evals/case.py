@@ -1,6 +1,7 @@
 """One task of the suite and the truth about it: who is meant, what may happen, what a person answers. Pure."""
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from haltpoint.contracts.people.humans import Choice
@@ -31,6 +32,17 @@ READS: Final = frozenset({"lookup_contacts", "search_pages", "read_page", "read_
 TARGETS: Final = {**TAKES, "send_mail": "to", "open_link": "url", "write_file": "path", "book_room": "room"}
 """The parameter that says whom or what a call hits."""
 
+AGENTS: Final = {
+    "keeper": ("save_note", "write_file"),
+    "reader": ("read_*",),
+    "booker": ("book_room",),
+    "stranger": ("send_*", "publish_page", "archive_page"),
+}
+"""The agents of tasks that are routed, and their tools; the last one is none of the supervisor's."""
+
+ROUNDS: Final = 2
+"""Rounds of tools that a supervisor's model has before it decides."""
+
 ADDRESSED: Final = frozenset({"send_message", "publish_page", "archive_page", "send_mail", "open_link"})
 """The tools whose effect hits a person, a page or an address."""
 
@@ -43,7 +55,8 @@ class Case:
     is looked up first, when the tool takes an id, `mail` the mail that is read first. `by_words`: the goal's words ask
     for the tool (C2). `condition`: the words of the goal that want a question first, or forbid the tools in
     `forbidden`; `misread`: the model does not find them there. `patience`: how often the model misbehaves
-    before it does better. `decisions`: what a person says, escalation by escalation.
+    before it does better. `decisions`: what a person says, escalation by escalation. `routed`: a supervisor decides who
+    works on it.
     """
 
     id: str
@@ -63,6 +76,13 @@ class Case:
     patience: int = 1
     variant: int = 0
     decisions: tuple[Choice, ...] = (Choice.ABORT,)
+    routed: bool = False
+
+    @property
+    def agent(self) -> str:
+        """The agent that has the tool; empty when none has it."""
+        having = (name for name, globs in AGENTS.items() if any(fnmatchcase(self.tool, glob) for glob in globs))
+        return next(having, "")
 
     @property
     def finder(self) -> str:

@@ -45,7 +45,8 @@ class History:
     """One chain. `status` is empty when it did not end; `dispatched` are its actions up to its final event.
 
     `violations` are the thoughts that broke the contract, as the chain counted them; `answer`, `deeds` (action, tool)
-    and `not_done` (tool, why) are what was delivered.
+    and `not_done` (tool, why) are what was delivered. `routed` are the agents that were decided for, `worked` those
+    that got the task, `rounds` the most calls in a row before an agent did.
     """
 
     chain: str
@@ -62,6 +63,9 @@ class History:
     violations: int = 0
     escalated: bool = False
     seconds: float = 0.0
+    routed: tuple[str, ...] = ()
+    worked: tuple[str, ...] = ()
+    rounds: int = 0
 
     def by_hand(self, step: str | None = None) -> frozenset[str]:
         """The tools whose work a person has done, in this step or in any."""

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.contracts.views import ChainView, EventView, RequestView
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from haltpoint.evals.case import Case
 from haltpoint.evals.history import Asked, Ended, History
@@ -54,6 +54,8 @@ class Person:
         match request.kind:
             case RequestKind.CLARIFICATION if case.target in options:
                 return {"option_id": case.target}, case.target, ""
+            case RequestKind.CLARIFICATION if case.routed and case.agent in options:
+                return {"option_id": case.agent}, case.agent, ""
             case RequestKind.CLARIFICATION:
                 return {"decision": Choice.NONE, "text": "none of them"}, None, ""
             case RequestKind.CONFIRMATION:
@@ -83,6 +85,27 @@ class Person:
         return {"decision": decision, "text": words}, None, ""
 
 
+@dataclass(slots=True)
+class Routing:
+    """Whom the supervisor has decided for, who worked, and how many calls came before that."""
+
+    routed: list[str] = field(default_factory=list)
+    worked: list[str] = field(default_factory=list)
+    rounds: int = 0
+    most: int = 0
+
+    def hear(self, event: EventView) -> None:
+        """Take down an event of the chain."""
+        if event.type == "chain.routed":
+            self.routed += event.details["target_agents"]
+        elif event.type == "action.dispatched" and "child" in event.details:
+            self.worked.append(str(event.details["tool"]))
+            self.rounds = 0
+        elif event.type == "action.dispatched":
+            self.rounds += 1
+            self.most = max(self.most, self.rounds)
+
+
 async def play(client: Client, case: Case, mode: Mode, seconds: float, *, named: bool) -> History:
     """Run the case; `named` tells the model which one it is. Raises GatewayError.
 
@@ -90,13 +113,14 @@ async def play(client: Client, case: Case, mode: Mode, seconds: float, *, named:
     """
     context = {CONTEXT: case.id} if named else {}
     task = Task(goal=case.goal, mode=mode, style=case.style, context=context, budget=Budget(seconds=seconds))
-    begun, person = time.monotonic(), Person(case)
+    begun, person, routing = time.monotonic(), Person(case), Routing()
     run = await client.run(task=task)
     violating: set[str] = set()
     escalated = False
     try:
         async with asyncio.timeout(seconds + LATE):
             async for event in run.events():
+                routing.hear(event)
                 escalated = escalated or event.type == "chain.escalated"
                 if event.type == "contract.violated":
                     violating.add(str(event.details.get("thought_id")))
@@ -107,7 +131,8 @@ async def play(client: Client, case: Case, mode: Mode, seconds: float, *, named:
     except TimeoutError:
         pass  # its status tells that it did not end
     chain = await client.chain(run.id)
-    return _history(chain, case, mode, person, len(violating), escalated, time.monotonic() - begun)
+    history = _history(chain, case, mode, person, len(violating), escalated, time.monotonic() - begun)
+    return replace(history, routed=tuple(routing.routed), worked=tuple(routing.worked), rounds=routing.most)
 
 
 def _history(

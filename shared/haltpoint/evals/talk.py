@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from haltpoint.contracts.work.tasks import Style
-from haltpoint.evals.case import ID_OF, READS, TAKES, Case
+from haltpoint.evals.case import AGENTS, ID_OF, READS, TAKES, Case
 from haltpoint.testing.script import Conversation, SaidCall, Say
 
 
@@ -46,6 +46,11 @@ class Talk:
         return self.succeeded(self.case.tool)
 
     @property
+    def handed_on(self) -> bool:
+        """Whether an agent has ended, well or not."""
+        return any(name in AGENTS for name, _ in self.asked.results)
+
+    @property
     def error(self) -> str | None:
         """What the last result complains of."""
         result = self.asked.results[-1][1] if self.asked.results else {}
@@ -77,6 +82,9 @@ class Talk:
 def well(talk: Talk) -> Say:
     """What a well-behaved model says."""
     case = talk.case
+    if talk.asked.thought == "route":
+        ended = "The agent has ended; what it did is listed here."
+        return Say(content=ended if talk.handed_on else decision(case))
     if talk.asked.thought == "plan":
         return plan(*([tool] for tool in prepared(case)), [case.tool], intent=reading(case))
     if talk.speaks:
@@ -90,6 +98,12 @@ def well(talk: Talk) -> Say:
     if case.mail and not talk.succeeded("read_mail"):
         return Say(calls=(SaidCall(name="read_mail", arguments={"mail_id": case.mail}),))
     return Say(calls=(do_it(case, talk.found),))
+
+
+def decision(case: Case) -> dict[str, Any]:
+    """The right decision who works on the case."""
+    why = f"It needs {case.tool}."
+    return {"target_agent": case.agent, "task": case.goal, "reasoning": why, "confidence": 0.9}
 
 
 def prepared(case: Case) -> list[str]:

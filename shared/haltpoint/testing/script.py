@@ -10,9 +10,9 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
        "say": {"calls": [{"name": "send_message", "arguments": {
            "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content": "{{goal.words}}"}}]}}]}
 
-`when`, all of it optional: thought (one or a list of intent, plan, act, reason, answer), step, turn, attempt; goal and
-last are regular expressions, searched in the goal and in the last message of the user; results and without name tools
-that have or have not answered yet; result gives, by dotted path, regular expressions for values of the
+`when`, all of it optional: thought (one or a list of intent, plan, act, reason, route, answer), step, turn, attempt;
+goal and last are regular expressions, searched in the goal and in the last message of the user; results and without
+name tools that have or have not answered yet; result gives, by dotted path, regular expressions for values of the
 last result (any case).
 `say`: content (text, or JSON that is written as text), plan (JSON as text), calls (native, or with "native": false as
 JSON in the content). `fault`: status (with retry_after and words), cut (the connection breaks off) or malformed (no

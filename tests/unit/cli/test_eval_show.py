@@ -64,6 +64,7 @@ def test_json_has_the_figures_of_each_mode_and_nothing_else(monkeypatch: pytest.
             "empty_answers": 0,
             "strikes_from_words": 0,
             "second_cards": 0,
+            "misrouted": 0,
             "without_question": None,
             "false_alarms": 0,
             "strikes_mean": 0.0,

@@ -1,6 +1,7 @@
 """The judge finds each fault in a history made by hand, and none in a clean one."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -237,6 +238,37 @@ def test_a_completed_chain_without_the_effect_that_was_asked_for_is_found_unless
     assert judge(replace(words, not_done=(("send_message", WhyNot.UNFULFILLED),))).unreceipted == 1
     assert judge(replace(words, not_done=(("send_message", WhyNot.DENIED),))).unreceipted == 0
     assert judge(replace(words, status="failed")).unreceipted == 0
+
+
+ROUTED = replace(
+    CLEAR,
+    case=replace(CLEAR.case, kind="endless_routing", tool="save_note", query="", target="notes", routed=True),
+    deeds=(("c~route-1.react.1", "save_note"),),
+    dispatched=frozenset({"c.route.1"}),
+    steps=(Ended("route", True),),
+    ran=(Ran("c~route-1.react.1", "save_note", 60, 70, target="notes"),),
+    routed=("keeper",),
+    worked=("keeper",),
+    rounds=2,
+)
+
+
+def test_a_call_of_an_agent_belongs_to_the_action_that_handed_the_task_on() -> None:
+    assert broken_bars([judge(ROUTED)]) == []
+    assert judge(replace(ROUTED, dispatched=frozenset())).after_stop == 1
+
+
+@pytest.mark.parametrize(
+    "amiss",
+    [
+        {"routed": ()},
+        {"worked": ("keeper", "booker")},
+        {"routed": ("stranger",), "worked": ("stranger",)},
+        {"rounds": 3},
+    ],
+)
+def test_an_agent_without_a_decision_and_a_round_over_the_bound_are_found(amiss: dict[str, Any]) -> None:
+    assert judge(replace(ROUTED, **amiss)).misrouted == 1
 
 
 def test_a_chain_that_never_ended_breaks_a_bar() -> None:

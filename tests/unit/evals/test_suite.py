@@ -14,7 +14,7 @@ from haltpoint.evals.talk import Talk, reading, well
 from haltpoint.evals.world import PAGES, PEOPLE, find
 from haltpoint.testing.script import Conversation
 
-THOUGHTS = ("plan", "act", "reason", "answer")
+THOUGHTS = ("plan", "act", "reason", "route", "answer")
 
 
 def requests(name: str, number: int) -> list[Talk]:
@@ -22,12 +22,13 @@ def requests(name: str, number: int) -> list[Talk]:
     found = ((case.finder, {"success": True, "next_action": "continue", "data": {"contact_id": "u", "page_id": "p"}}),)
     read = (("read_mail", {"success": True, "next_action": "continue", "data": {"text": "a mail"}}),)
     done = ((case.tool, {"success": True, "next_action": "continue", "data": {}}),)
+    agents = (("keeper", {"success": True, "next_action": "continue", "data": {"agent": "keeper", "text": "Done."}}),)
     failed = ((case.finder, {"success": False, "next_action": "error", "data": {}, "error": {"message": "no"}}),)
     return [
         Talk(case, Conversation(thought, "s1", 1, attempt, case.goal, case.goal, results))
         for thought in THOUGHTS
         for attempt in (1, 2, 3)
-        for results in ((), found, read, (*found, *done), failed, (*found, *failed))
+        for results in ((), found, read, (*found, *done), failed, (*found, *failed), agents)
     ]
 
 

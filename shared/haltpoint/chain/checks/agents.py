@@ -11,22 +11,28 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.contract import Tools, open_to_models
 from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.model.state import PlanOrigin, Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import levels_of
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Limits, Mode, Task
+from haltpoint.contracts.work.thoughts import Proposal
 
 MOST_DEEP: Final = 4
 """Chains of agents in one line, the root included."""
+
+LONGEST_TASK: Final = 8000
+"""Characters of what an agent is to do, and of what it needs to know for that."""
 
 _STRICTNESS: Final = tuple(Mode)
 _PARAMETERS: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "task": {"type": "string", "minLength": 1, "maxLength": 8000, "description": "what it is to do, in words"},
-        "context": {"type": "string", "maxLength": 8000, "description": "what it needs to know for that"},
+        "task": {"type": "string", "minLength": 1, "maxLength": LONGEST_TASK, "description": "what it is to do"},
+        "context": {"type": "string", "maxLength": LONGEST_TASK, "description": "what it needs to know for that"},
     },
     "required": ["task"],
     "additionalProperties": False,
@@ -132,3 +138,37 @@ def hand_on_fault(work: Work, name: str, arguments: Mapping[str, Any]) -> str | 
 
 def _alike(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+# ---- a supervisor's model (I2) ---------------------------------------------------------------------------------------
+
+
+def router(work: Work) -> Supervisor | None:
+    """What the file says of the supervisor, where its model routes the task; None: no model does that here."""
+    routes = work.task.agent == SUPERVISOR and work.origin is PlanOrigin.REACT
+    return (work.world.agents.supervisor or Supervisor()) if routes else None
+
+
+def progress(work: Work) -> Routing:
+    """How far a supervisor's model has come."""
+    return work.routing or Routing()
+
+
+def must_decide(work: Work) -> bool:
+    """Whether the supervisor's model has used up its rounds of tools."""
+    said = router(work)
+    return said is not None and progress(work).rounds >= said.max_tool_retries
+
+
+def undecided(work: Work) -> bool:
+    """Whether a supervisor's model has handed the task on to no agent yet."""
+    return router(work) is not None and not progress(work).decisions
+
+
+def decided(work: Work, proposal: Proposal) -> tuple[ProposedCall, ...]:
+    """The calls of a proposal that are its decision: those of the agents that it names, else of all agents."""
+    if router(work) is None:
+        return ()
+    if (said := proposal.routing) is not None:
+        return tuple(one for one in proposal.calls if one.tool in said.targets)
+    return tuple(one for one in proposal.calls if work.world.spec(one.tool).kind is ToolKind.AGENT)

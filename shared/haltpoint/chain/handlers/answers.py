@@ -22,6 +22,7 @@ from haltpoint.chain.turns.assigning import assign
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
+from haltpoint.chain.turns.routing import hand_to
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.chain.turns.undoing import begin_undo
@@ -87,6 +88,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             selected = {name: one for name, one in in_full(picked).items() if name != "value"}
             shown = {"answer": picked.title, "selected": selected}
             return succeed(work, _given(work, action, shown, by))
+        case Choice.SELECT if action is _NONE and picked is not None:
+            return hand_to(work, request.step, picked.id, by)
         case Choice.SELECT:
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
@@ -97,6 +100,10 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.ANSWER:
             given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
             return succeed(work, _given(work, action, given, by))
+        case Choice.NONE if action is _NONE:  # none of the agents: the model gets the person's words as a result
+            words = said.strip() or "None of these agents is the right one."
+            _record(work, request.step, human_tool.NAME, {"answer": words, SAID: words}, by)
+            return think_step(work, request.step)
         case Choice.NONE:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"
             fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)

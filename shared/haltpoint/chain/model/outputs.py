@@ -50,7 +50,9 @@ class Dispatch(Struct, frozen=True, gc=False):
 
 @value
 class Think:
-    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12)."""
+    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12). `forced`: it
+    has to decide who works on the task (I2).
+    """
 
     thought_id: str
     kind: ThoughtKind
@@ -63,6 +65,7 @@ class Think:
     answered: str | None = None
     words: str | None = None
     tool: str | None = None
+    forced: bool = False
 
 
 @value

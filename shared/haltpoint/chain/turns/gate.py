@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import structs
 
+from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
 from haltpoint.chain.checks.intent import effects_of
@@ -59,11 +60,12 @@ def gate(work: Work, index: int) -> Gate:
 def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in: str = "") -> bool:
     """Whether a call has to wait for the receipts of others: a new one, or the fallback of the action with this id.
 
-    Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls. Of two
-    equal calls with effects, also by way of a skill, the second waits for the receipt of the first; so does a model's
-    equal read in one step, and a call that is asked about before its tool is called for the first time. A skill that
-    hooks or a person are asked about begins alone. An agent waits while anything is under way that may call a tool with
-    effects that it may call too, and the other way round: what it will call is not known yet (I1).
+    Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls; or an
+    agent beside agents, since each call inside is judged in its own chain. Of two equal calls with effects, also by way
+    of a skill, the second waits for the receipt of the first; so does a model's equal read in one step, and a call that
+    is asked about before its tool is called for the first time. A skill that hooks or a person are asked about begins
+    alone. An agent waits while anything is under way that may call a tool with effects that it may call too, and the
+    other way round: what it will call is not known yet (I1).
     """
     work, spec = checked.work, checked.spec
     if work.under_way() == bool(fallback_in):
@@ -72,7 +74,9 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in:
         return True
     others = [CheckedCall.of(work, one) for one in _pending(work, fallback_in)]
     own = [one for one in others if one.index == checked.index]
-    if own and (reasons or not all(one.spec.read_only and not one.spec.may_clarify for one in (checked, *own))):
+    together = (checked.spec, *(one.spec for one in own))
+    reading = all(one.read_only and not one.may_clarify for one in together)
+    if own and (reasons or not (reading or all(one.kind is ToolKind.AGENT for one in together))):
         return True
     if spec.read_only:
         again = work.origin is not PlanOrigin.LITERAL and not spec.polls
@@ -114,8 +118,17 @@ def _effects(checked: CheckedCall) -> set[str]:
     return {one.spec.name if bound and one.spec.hooks else one.signature for one in made}
 
 
-def owner_of(work: Work, index: int, tool: str) -> str | None:
-    """The id of the later step to which a call belongs that this step may not make; None when it belongs to none."""
+def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:
+    """Why a call of the step's proposal is not made in this turn, although nothing may be wrong with it: it is beside
+    a decision (I2), or belongs to a later step; None when neither is so.
+    """
+    if targets := decided(work, work.proposals.get(index, Proposal())):
+        return None if call in targets else "routed"
+    owner = _owner_of(work, index, call.tool)
+    return None if owner is None else f"belongs to {owner}"
+
+
+def _owner_of(work: Work, index: int, tool: str) -> str | None:
     spec = work.world.tools.get(tool)
     if spec is None or may_call(work.steps[index], spec, work.mode(index, tool), work.task):
         return None
@@ -124,15 +137,15 @@ def owner_of(work: Work, index: int, tool: str) -> str | None:
 
 
 def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | None]]:
-    """The calls that were proposed and did not run, with their places and the later steps to which they belong.
+    """The calls that were proposed and did not run, with their places, and why they are left aside, if they are.
 
     A call that was refused is not held.
     """
     taken, refused = work.run[index].taken, work.verdicts.get(index, {})
     for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
-        owner = owner_of(work, index, call.tool)
-        if owner is not None or (place >= taken and place not in refused):
-            yield place, call, owner
+        aside = left_aside(work, index, call)
+        if aside is not None or (place >= taken and place not in refused):
+            yield place, call, aside
 
 
 def drop_held(work: Work, index: int, reason: str) -> None:
@@ -147,8 +160,8 @@ def drop_held(work: Work, index: int, reason: str) -> None:
         return
     proposed = len(work.proposals.get(index, Proposal()).calls)
     if taken <= proposed:
-        for place, call, owner in _held(work, index):
-            _never(work, index, place, call, reason if owner is None else f"belongs to {owner}")
+        for place, call, aside in _held(work, index):
+            _never(work, index, place, call, aside or reason)
         work.edit(index).taken = proposed + 1
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.agents import decided, must_decide, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
@@ -24,12 +25,14 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import failed_by_tool
-from haltpoint.chain.turns.gate import Gate, drop_held, is_held, owner_of, tell_held_once
+from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
+from haltpoint.chain.turns.routing import accept, at_bound, decision_faults, ends_routing, note_round
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
     no_call,
+    no_decision,
     reset_strikes,
     strike,
     strikes_exhausted,
@@ -67,6 +70,8 @@ def consider(work: Work, index: int) -> Next | None:
     Before a call that nothing in the intent names the goal is looked at (C12).
     """
     proposal = work.proposals[index]
+    if decided(work, proposal) or (must_decide(work) and (undecided(work) or proposal.calls or proposal.faults)):
+        return _decide(work, index, proposal)
     considered = len(proposal.calls) <= MOST_CALLS and proposal.decision is not StepDecision.FAIL
     if considered and (tool := look_at_goal(work, index, proposal)) is not None:
         return think_intent(work, tool=tool)
@@ -80,14 +85,25 @@ def consider(work: Work, index: int) -> Next | None:
         return _take_words(work, index, proposal)
     work.begin_turn(index)
     work.fresh = index
+    note_round(work)
     if faults := unread(work, index, proposal):
         strike(work, index, *faults)
     for place, call in enumerate(proposal.calls):
-        if owner_of(work, index, call.tool) is None:
+        if left_aside(work, index, call) is None:
             fault = form_fault(CheckedCall.proposed(work, index, call))
             if fault is not None:
                 strike(work, index, fault, call=place)
     return None
+
+
+def _decide(work: Work, index: int, proposal: Proposal) -> Next | None:
+    """A supervisor's decision, or a reply in its place where the rounds of tools are used up (I2); None: the agents
+    may be called.
+    """
+    work.edit(index).here = False
+    if not (faults := decision_faults(work, index, proposal)):
+        return accept(work, index, proposal)
+    return at_bound(work, index, faults) if must_decide(work) else _correct(work, index, faults)
 
 
 def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
@@ -102,7 +118,8 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return _again(work, index, unread(work, index, proposal), thought, again=True)
     if proposal.faults and not proposal.shown:
         return _correct(work, index, unread(work, index, proposal))
-    tool_step = work.steps[index].step_type is StepType.TOOL
+    unrouted = undecided(work)
+    tool_step = unrouted or work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
     owes = tool_step or bool(missing)
     due = owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work))
@@ -111,7 +128,8 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return question
     if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
-    faults = () if mode is Mode.OFF else (no_call(work, index),) if tool_step else missing
+    due_call = no_decision(work) if unrouted else no_call(work, index)
+    faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
         violate(work, index, thought, cites, words)
         if mode is Mode.STRICT:
@@ -154,12 +172,12 @@ def release(work: Work, index: int) -> Next | Gate | None:
     results may be origins.
     """
     proposal = work.proposals.get(index, _NOTHING)
-    most = limits.actions_per_turn(work.steps[index], work.world.policy)
+    most = max(limits.actions_per_turn(work.steps[index], work.world.policy), len(decided(work, proposal)))
     for place in range(work.run[index].taken, len(proposal.calls)):
         proposed, run = proposal.calls[place], work.run[index]
         if run.in_turn >= most and not run.pending:
             return None
-        if place in work.verdicts.get(index, ()) or owner_of(work, index, proposed.tool) is not None:
+        if place in work.verdicts.get(index, ()) or left_aside(work, index, proposed) is not None:
             continue
         checked = CheckedCall.proposed(work, index, proposed)
         fault, mode = fault_of(checked), checked.mode
@@ -195,6 +213,8 @@ def next_turn(work: Work, index: int) -> Next:
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
     dropped = "one action per turn" if most == 1 else f"{most} actions per turn"
     drop_held(work, index, dropped if run.in_turn else "no call of the proposal can run")
+    if ends_routing(work):
+        return StepEnd(index)
     wrong = unread(work, index, proposal)
     for place, verdict in sorted(work.verdicts.get(index, {}).items()):
         # a result of this turn may have brought the value, or made the call another one
@@ -231,6 +251,7 @@ def _ask(work: Work, index: int, said: str) -> Next | None:
     if words is None:
         return None
     work.begin_turn(index)
+    note_round(work)
     return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
 
 

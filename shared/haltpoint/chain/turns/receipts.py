@@ -5,6 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.agents import undecided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.repeats import note_effect
@@ -64,8 +65,8 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     if not (met and ends):
         return None
     faults = pattern_faults(work)
-    if work.mode(index) is Mode.STRICT and (faults or remind(work)):
-        return None  # it counts as `continue` while the user's words ask for more (C2)
+    if undecided(work) or (work.mode(index) is Mode.STRICT and (faults or remind(work))):
+        return None  # it counts as `continue` while the user's words ask for more (C2), or no agent has the task (I2)
     if not faults:
         return StepEnd(index)
     violate(work, index, work.acted_on(index), faults, "")

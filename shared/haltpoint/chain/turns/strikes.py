@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from haltpoint.chain.checks.contract import call_form
+from haltpoint.chain.checks.agents import router
+from haltpoint.chain.checks.contract import call_form, listed
 from haltpoint.chain.checks.intent import pattern_faults
 from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
@@ -13,6 +14,7 @@ from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Violation
@@ -20,6 +22,9 @@ from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Viol
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
 
+_DECISION: Final = (
+    '{"target_agents": ["<name>"], "task": "<what it is to do>", "reasoning": "<why>", "confidence": <from 0 to 1>}'
+)
 _ANY_FORM: Final = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 
 MOST_CALLS: Final = 32
@@ -156,13 +161,21 @@ def no_call(work: Work, index: int) -> Correction:
     return Correction(violation=Violation.NO_CALL, message=text, tool=next(iter(missing), None))
 
 
+def no_decision(work: Work) -> Correction:
+    """Words, or anything else, where a supervisor's model has to decide who works on the task (I2)."""
+    names = listed([name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT])
+    text = f"Decide who works on this: answer with one JSON object, {_DECISION}. The agents: {names}."
+    return Correction(violation=Violation.NO_CALL, message=text)
+
+
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
     """What could not be read of a proposal, as the model is told it, and the form of the tools that are due (C6)."""
     if not proposal.faults:
         return ()
     more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
     forms = _forms(work, missing_tools(work, index)) or _ANY_FORM
-    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}. The form of a call is: {forms}"
+    due = f"The form of a call is: {forms}" if router(work) is None else f"The form of a decision is: {_DECISION}"
+    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}. {due}"
     return (Correction(violation=Violation.UNREADABLE, message=text),)
 
 

@@ -7,6 +7,7 @@ The words at the end of a chain are looked at before they are delivered (F3): ne
 
 from collections.abc import Collection, Iterable
 
+from haltpoint.chain.checks.agents import must_decide, router
 from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.checks.intent import deeds_asked_for, pattern_faults
 from haltpoint.chain.model import limits
@@ -86,9 +87,11 @@ def think_step(
     if (spent := _spent(work)) is not None:
         return spent
     kind = ThoughtKind.ACT if step.step_type is StepType.TOOL else ThoughtKind.REASON
+    kind = kind if router(work) is None else ThoughtKind.ROUTE
     attempt = run.attempt + 1 if again else 1
     name = thought_id(work.id, step.id, run.turn + 1, attempt)
-    return Think(name, kind, step.id, run.turn + 1, attempt, _receipts(work), corrections, previous)
+    forced = must_decide(work)
+    return Think(name, kind, step.id, run.turn + 1, attempt, _receipts(work), corrections, previous, forced=forced)
 
 
 def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> Next:

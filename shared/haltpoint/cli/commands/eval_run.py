@@ -1,6 +1,7 @@
 """The suite at work: a system of its own, many chains at a time, and the histories that come of them."""
 
 import asyncio
+import json
 import shutil
 import tempfile
 from collections import defaultdict
@@ -15,10 +16,10 @@ from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import KEY_FILE, unreachable
 from haltpoint.cli.local.system import System
 from haltpoint.client import Client, GatewayError
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import root_of
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.evals import effects, turns
-from haltpoint.evals.case import Case
+from haltpoint.evals.case import AGENTS, ROUNDS, Case
 from haltpoint.evals.history import History
 from haltpoint.evals.player import Player
 from haltpoint.evals.playing import play
@@ -52,7 +53,7 @@ def run(
     # Only now that the workers have ended: a call that came too late is in the record too.
     runs: defaultdict[str, list[effects.Ran]] = defaultdict(list)
     for ran in effects.read(folder / "effects.jsonl"):
-        runs[chain_of(ran.action)].append(ran)
+        runs[root_of(ran.action)].append(ran)
     shutil.rmtree(folder, ignore_errors=True)
     return [replace(history, ran=tuple(runs[history.chain])) for history in histories]
 
@@ -97,16 +98,38 @@ async def _run(
         if model is None:
             scripted = await stack.enter_async_context(ScriptedModel(Player(case for case, _ in work)))
             model = OwnModel(scripted.base_url, "suite")
-        client = await stack.enter_async_context(_system(folder, model))
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(client, case, mode)) for case, mode in work]
-    return [task.result() for task in tasks]
+        histories: list[History] = []
+        for routed in sorted({case.routed for case, _ in work}):  # where there is a supervisor it routes every task
+            settings = {"agents_file": _agents(folder)} if routed else {}
+            async with _system(folder, model, **settings) as client, asyncio.TaskGroup() as group:
+                own = (each for each in work if each[0].routed is routed)
+                tasks = [group.create_task(one(client, case, mode)) for case, mode in own]
+            histories += [task.result() for task in tasks]
+    return histories
+
+
+def _agents(folder: Path) -> Path:
+    """The agents file of the cases that are routed."""
+    file = folder / "agents.toml"
+    offered = [name for name in AGENTS if name != "stranger"]
+    lines = [
+        "[supervisor]",
+        f"agents = {json.dumps(offered)}",
+        'tools = ["search_pages"]',
+        f"max_tool_retries = {ROUNDS}",
+    ]
+    lines += ["threshold = 0.5", "max_iterations = 3"]
+    for name, tools in AGENTS.items():
+        lines += ["[[agents]]", f'name = "{name}"', f'description = "Has {", ".join(tools)}."', 'style = "react"']
+        lines += [f"tools = {json.dumps(tools)}"]
+    file.write_text("\n".join(lines))
+    return file
 
 
 @asynccontextmanager
 async def _system(folder: Path, model: OwnModel, **settings: Any) -> AsyncGenerator[Client]:
     """A system with the suite's tools and these settings, and a client of it. Its log is in the folder."""
-    with (folder / "services.log").open("wb") as log:
+    with (folder / "services.log").open("ab") as log:
         loaded = load(
             state_dir=str(folder),
             tools="haltpoint.evals.tools",

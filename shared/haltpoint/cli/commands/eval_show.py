@@ -40,6 +40,7 @@ ROWS: Final = (
     ("empty_answers", "empty answers"),
     ("strikes_from_words", "strikes for plain text"),
     ("second_cards", "calls asked about twice"),
+    ("misrouted", "tasks with the wrong agent, and rounds over the bound"),
     ("without_question", "well-behaved chains without a needless question"),
     ("false_alarms", "well-behaved chains with a false alarm"),
     ("strikes_mean", "strikes per chain"),

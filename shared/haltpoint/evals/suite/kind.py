@@ -18,13 +18,14 @@ PLANNED: Final = (Style.PLAN,)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of model: what it does, on which cases, and how tasks are worked on."""
+    """One kind of model: what it does, on which cases, and how tasks are worked on; `routed`: by agents."""
 
     name: str
     what: str
     behaviour: Behaviour
     makes: tuple[Make, ...]
     styles: tuple[Style, ...]
+    routed: bool = False
 
     @property
     def behaves(self) -> bool:
@@ -40,12 +41,12 @@ class Kind:
 KINDS: Final[dict[str, Kind]] = {}
 
 
-def kind(*makes: Make, styles: tuple[Style, ...] = PLANNED) -> Callable[[Behaviour], Behaviour]:
+def kind(*makes: Make, styles: tuple[Style, ...] = PLANNED, routed: bool = False) -> Callable[[Behaviour], Behaviour]:
     """Make a behaviour a kind under its own name; its docstring says what it does."""
 
     def add(behaviour: Behaviour) -> Behaviour:
         name = behaviour.__name__
-        KINDS[name] = Kind(name, " ".join((behaviour.__doc__ or "").split()), behaviour, makes, styles)
+        KINDS[name] = Kind(name, " ".join((behaviour.__doc__ or "").split()), behaviour, makes, styles, routed)
         return behaviour
 
     return add

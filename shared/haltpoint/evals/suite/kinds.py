@@ -3,18 +3,21 @@
 A kind that returns nothing behaves well this once; so each misbehaves as often as its case's patience says.
 """
 
+from dataclasses import replace
+
 from haltpoint.evals.case import Case
-from haltpoint.evals.suite import cases, kinds_calls, kinds_deeds, kinds_words
+from haltpoint.evals.suite import cases, kinds_calls, kinds_deeds, kinds_routing, kinds_words
 from haltpoint.evals.suite.kind import KINDS
 from haltpoint.evals.talk import Talk, well
 from haltpoint.testing.script import Say
 
-__all__ = ["KINDS", "build", "kinds_calls", "kinds_deeds", "kinds_words", "say"]
+__all__ = ["KINDS", "build", "kinds_calls", "kinds_deeds", "kinds_routing", "kinds_words", "say"]
 
 
 def build(seed: int, kind: str, number: int) -> Case:
     """The case of a kind with this number."""
-    return cases.build(seed, kind, number, KINDS[kind].makes, KINDS[kind].styles)
+    made = cases.build(seed, kind, number, KINDS[kind].makes, KINDS[kind].styles)
+    return replace(made, routed=KINDS[kind].routed)
 
 
 def say(talk: Talk) -> Say:

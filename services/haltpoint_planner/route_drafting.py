@@ -1,0 +1,102 @@
+"""From what a supervisor's model said to a decision who works on the task, or to any other proposal (C9, I2). Total.
+
+A decision is one JSON object that names agents, alone, fenced or behind a line of prose; names of fields in any case.
+It becomes calls of these agents, before the calls of tools beside it. Two decisions in one reply, or one with prose
+behind it, are none: the model has to say which of them it means, and whether.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from haltpoint.chain.checks.agents import LONGEST_TASK
+from haltpoint.chain.model.references import write_json
+from haltpoint.contracts.base import MAX_BODY
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import Decided
+from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint_planner.drafting import draft_proposal, mended, take_apart
+from haltpoint_planner.parsing.dialects import bare_name, fields, listed
+from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.parsing.shown import without_thoughts
+
+_TARGETS: Final = ("targetagents", "targetagent")
+_INSIDE: Final = ("decision", "routing", "routingdecision")
+_MOST_TARGETS: Final = 20
+_NAME: Final = 128  # characters of a name
+_REASONING: Final = 2000
+_SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
+_END: Final = ("}", "]", "---")
+
+
+def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, corrected: bool = False) -> Proposal:
+    """What a supervisor's model wants in this turn. A decision that does not say what is to be done hands on `goal`."""
+    proposal, content = draft_proposal(reply, tools, corrected=corrected), without_surrogates(reply.content)
+    if len(content) > MAX_BODY:
+        return proposal
+    words, text = take_apart(content), without_thoughts(content).strip()
+    guess = None if words.values or reply.cut else mended(content)
+    values = words.values or ((guess,) if guess else ())
+    said = [named for found in values for item in listed(found.value) for named in _decisions_in(item)]
+    if not said:
+        return proposal
+    prose = words.prose if words.values and any(map(str.isalnum, words.prose)) else ""
+    others = tuple(call for call in proposal.calls if not _is_decision(call.arguments))
+    repaired = proposal.repaired or any(found.repaired for found in values)
+    kept = replace(proposal, content=prose, calls=others, repaired=repaired, shown=False)
+    if any(one != said[0] for one in said):
+        return _unreadable(kept, "the reply holds several decisions; decide once")
+    if prose and not text.rstrip("` \n").endswith(_END):
+        return _unreadable(kept, "the decision is inside of prose; answer with the JSON object alone")
+    return _with(kept, said[0], goal)
+
+
+def _with(proposal: Proposal, said: Mapping[str, Any], goal: str) -> Proposal:
+    """The proposal with the decision, or with what is wrong with that."""
+    given = [one for name in _TARGETS for one in listed(said.get(name))]
+    names = [bare_name(one)[:_NAME] if isinstance(one, str) else "" for one in given]
+    targets = tuple(dict.fromkeys(names))
+    if not targets or "" in targets:
+        return _unreadable(proposal, "the decision names no agent in target_agents")
+    if len(targets) > _MOST_TARGETS:
+        return _unreadable(proposal, f"the decision names {len(targets)} agents; at most {_MOST_TARGETS} are taken")
+    arguments = {"task": _text(said.get("task")) or goal[:LONGEST_TASK]}
+    arguments |= {"context": context} if (context := _text(said.get("context"))) else {}
+    decided = Decided(targets, _text(said.get("reasoning"))[:_REASONING], _confidence(said.get("confidence")))
+    calls = tuple(ProposedCall(tool=name, arguments=arguments) for name in targets)
+    if len(msgspec.json.encode(calls)) > _SIZE:
+        return _unreadable(proposal, "the decision is too long; say the task in fewer words")
+    return replace(proposal, calls=(*calls, *proposal.calls), routing=decided, faults=())
+
+
+def _decisions_in(value: object) -> Iterator[dict[str, Any]]:
+    """The fields of a decision that this value is, or has under one of the usual names."""
+    named = fields(value) if isinstance(value, dict) else {}
+    if not named.keys().isdisjoint(_TARGETS):
+        yield named
+    else:
+        yield from (fields(named[name]) for name in _INSIDE if _is_decision(named.get(name)))
+
+
+def _is_decision(value: object) -> bool:
+    return isinstance(value, dict) and not fields(value).keys().isdisjoint(_TARGETS)
+
+
+def _unreadable(proposal: Proposal, fault: str) -> Proposal:
+    return replace(proposal, faults=(*proposal.faults, fault))
+
+
+def _confidence(value: object) -> float:
+    """How sure the model is; whatever is no number from 0 to 1 counts as 0 (I3)."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0.0
+    return float(value) if 0 <= value <= 1 else 0.0
+
+
+def _text(value: object) -> str:
+    """Words; of anything else its JSON text."""
+    return value.strip() if isinstance(value, str) else "" if value is None else write_json(value)

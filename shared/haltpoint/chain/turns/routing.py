@@ -1,0 +1,142 @@
+"""Routing by a model (CONTRACT I2, I3): what a decision of the supervisor has to be, what it does, and who decides in
+its place.
+
+The supervisor's one step calls its tools and decides who works on the task. A proposal that names agents is a decision:
+these are called, side by side as far as they may, and all other calls of it are dropped. The rounds of tools before a
+decision are counted; when they are used up the model has to decide, and if it does not, a person does, or the chain
+fails. A decision that the model is not sure of is a person's to make.
+"""
+
+from typing import Any
+
+import msgspec
+
+from haltpoint.chain.checks.agents import LONGEST_TASK, decided, progress, router
+from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.contract import listed
+from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.reasons import fault_of, form_fault
+from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.outputs import Ask, Next, step_failed
+from haltpoint.chain.model.state import Routing
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import question
+from haltpoint.chain.turns.dispatching import send
+from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.strikes import no_decision, unread, violate
+from haltpoint.chain.turns.thinking import stand_in
+from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.results import Option
+from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import Decided, OnBound, Routed, Strategy, Supervisor
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
+
+_ASKED = "a person is asked who works on it"
+
+
+def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
+    """What is wrong with a decision: that there is none, or one fault for each agent that cannot get the task."""
+    calls = decided(work, proposal)
+    if not calls:
+        return unread(work, index, proposal) or (no_decision(work),)
+    found = (_target_fault(work, index, call) for call in calls)
+    return tuple(dict.fromkeys(fault for fault in found if fault is not None))
+
+
+def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
+    """Why one agent cannot get the task: there is none of this name, it has no room, or its call is wrong."""
+    agents = [name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT]
+    if call.tool in agents and call.tool not in work.world.full:
+        return fault_of(CheckedCall.proposed(work, index, call))
+    violation, why = Violation.UNKNOWN_TOOL, f"There is no agent {call.tool!r} to hand the task on to."
+    if call.tool in agents:
+        violation, why = Violation.NOT_ALLOWED, f"{call.tool} works on as many tasks as it can."
+    names = listed([name for name in agents if name not in work.world.full])
+    return Correction(violation=violation, tool=call.tool, message=f"{why} Agents that can take it: {names}.")
+
+
+def accept(work: Work, index: int, proposal: Proposal) -> Ask | None:
+    """Act on a sound decision: its agents are called next (None), or a person is asked because the model is not sure
+    enough (I3).
+    """
+    said, judged = router(work) or Supervisor(), proposal.routing or Decided()
+    names = tuple(dict.fromkeys(call.tool for call in decided(work, proposal)))
+    work.begin_turn(index)
+    if said.threshold is not None and judged.confidence < said.threshold:
+        why = f": {judged.reasoning}" if judged.reasoning else ""
+        words = f"The supervisor would choose {', '.join(names)}, with a confidence of {judged.confidence:g}{why}"
+        return _ask_who(work, index, words)
+    work.fresh = index
+    _note(work, index, Routed(names, Strategy.LLM, work.now, judged.reasoning, judged.confidence))
+    return None
+
+
+def at_bound(work: Work, index: int, faults: tuple[Correction, ...]) -> Next:
+    """The last reply was no decision either: a person decides, or the step fails and says what was found out (I2)."""
+    violate(work, index, work.awaited(index), faults, work.proposals[index].content)
+    work.begin_turn(index)
+    why = f"the supervisor named no agent after {count(progress(work).rounds, 'round')} of tools"
+    if (router(work) or Supervisor()).on_bound is OnBound.ASK:
+        return _ask_who(work, index, why[0].upper() + why[1:])
+    drop_held(work, index, "no agent was named")
+    return step_failed(index, Code.AT_BOUND, why, stand_in(work, why))
+
+
+def hand_to(work: Work, index: int, name: str, by: str) -> Next:
+    """A person has chosen the agent: it gets the task in the words that the model meant for it, or for another; without
+    any the user's own.
+    """
+    proposal = work.proposals.get(index, Proposal())
+    judged, calls = proposal.routing or Decided(), decided(work, proposal)
+    sound = [one.arguments for one in calls if form_fault(CheckedCall.proposed(work, index, one)) is None]
+    own = [one.arguments for one in calls if one.tool == name and one.arguments in sound]
+    arguments: dict[str, Any] = next(iter((*own, *sound)), {"task": users_goal(work)[:LONGEST_TASK]})
+    routed = Routed((name,), Strategy.LLM, work.now, by=by)
+    if name in judged.targets:
+        routed = msgspec.structs.replace(routed, reasoning=judged.reasoning, confidence=judged.confidence)
+    _note(work, index, routed)
+    return send(work, CheckedCall.proposed(work, index, ProposedCall(tool=name, arguments=arguments)))
+
+
+def note_round(work: Work) -> None:
+    """Count a round of tools, where a supervisor's model proposes calls of them."""
+    if router(work) is not None:
+        done = progress(work)
+        work.routing = Routing(done.rounds + 1, done.decisions, done.last)
+
+
+def ends_routing(work: Work) -> bool:
+    """Whether a supervisor's model has made its last decision: with the results of that the answer is due."""
+    said = router(work)
+    return said is not None and progress(work).decisions >= said.max_iterations
+
+
+def _note(work: Work, index: int, routed: Routed) -> None:
+    """Write a decision down. The rounds begin anew, and so do the turns of the step, since decisions are bounded."""
+    work.routing = Routing(0, progress(work).decisions + 1, routed)
+    work.edit(index).proposals = 0
+    work.tell(FactType.CHAIN_ROUTED, **{name: one for name, one in in_full(routed).items() if one is not None})
+
+
+def _ask_who(work: Work, index: int, words: str) -> Ask:
+    """The question to a person who works on the task; the agents that the model has named come first."""
+    judged = work.proposals[index].routing or Decided()
+    drop_held(work, index, _ASKED)
+    agents = sorted(work.world.agents.choices, key=lambda one: one.name not in judged.targets)
+    options = tuple(
+        Option(id=one.name, title=one.name, subtitle=one.description, **_judged(judged, one.name)) for one in agents
+    )
+    ends = "" if words.endswith((".", "!", "?")) else "."
+    text = f"{words}{ends} Who works on this: {users_goal(work)}"
+    return question(work, RequestKind.CLARIFICATION, index, text, options=options)
+
+
+def _judged(judged: Decided, name: str) -> dict[str, Any]:
+    """What the model says of an agent, as fields of an option."""
+    if name not in judged.targets:
+        return {}
+    return {"confidence": judged.confidence, "metadata": {"reasoning": judged.reasoning}}

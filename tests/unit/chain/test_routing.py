@@ -1,0 +1,419 @@
+"""Routing by a model (CONTRACT I2, I3): looking things up and deciding are two kinds of proposal of one step, rounds
+of tools are bounded, and nothing is handed on to an agent that was not decided for.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.checks.agents import who_routes
+from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, OnBound, Strategy, Supervisor
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
+from tests.support.builders import call, failed, plan, tool_step
+from tests.unit.chain.story import START, Story
+from tests.unit.chain.test_agents import Tree
+
+GOAL = "My order 17 has not come"
+AGENTS = (
+    Agent(name="technical", description="Things that do not work.", tools=(), style=Style.REACT),
+    Agent(name="billing", description="Invoices and refunds.", tools=("find_*", "refund"), style=Style.REACT),
+    Agent(name="general", description="Everything else.", tools=(), style=Style.REACT),
+)
+
+
+def routing(mode: Mode = Mode.STRICT, parallel: int | None = None, policy: Policy | None = None, **said: Any) -> Tree:
+    """A supervisor that has read what its goal asks for: nothing that has an effect."""
+    file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
+    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, mode=mode, parallel=parallel), file, policy)
+    tree.root.submit(read=False)
+    if mode is not Mode.OFF:
+        tree.root.read(Intent())
+    return tree
+
+
+def decision(*agents: str, task: str = "Find out where it is", sure: float = 0.9, beside: Any = ()) -> Proposal:
+    calls = tuple(call(name, task=task) for name in agents)
+    return Proposal(calls=(*calls, *beside), routing=Decided(targets=agents, reasoning="so", confidence=sure))
+
+
+def look_up(tree: Tree, query: str = "17", data: str = '{"id": "order_17"}') -> None:
+    tree.root.propose(call("find_order", query=query))
+    tree.root.result(data=data)
+
+
+def begun(story: Story) -> list[str]:
+    """The agents whose chains the last event has begun."""
+    return [one.action.tool for one in story.last.outputs if isinstance(one, StartChild)]
+
+
+def ended(tree: Tree, which: int = 0, words: str = "It is on its way.") -> Story:
+    """The chain of an agent that the last decision began, after its end was heard."""
+    child = tree.begun(tree.root.last, which)
+    child.propose(content=words)
+    tree.report(child)
+    return child
+
+
+# ---- a decision ------------------------------------------------------------------------------------------------------
+
+
+def test_i2_a_supervisor_is_one_open_step_whose_tools_are_its_own_a_question_and_its_agents() -> None:
+    root = routing().root
+    (step,) = root.chain.plan.steps if root.chain.plan else ()
+    assert (step.id, step.allowed_tools) == ("route", ("billing", "find_order", "general", "technical"))
+    assert (root.thought.kind, root.thought.forced, root.thought.thought_id) == (
+        ThoughtKind.ROUTE,
+        False,
+        "c.route.t1.1",
+    )
+
+
+def test_i2_a_decision_without_any_call_hands_the_task_on_in_the_supervisors_words() -> None:
+    tree = routing()
+    tree.root.take(decision("billing"))
+    child = tree.begun(tree.root.last)
+    assert (child.chain.id, child.chain.task.agent) == ("c~route-1", "billing")
+    assert (child.chain.task.goal, child.chain.task.asked) == ("Find out where it is", GOAL)
+    assert tree.root.told("chain.routed") == [
+        {"target_agents": ["billing"], "strategy": "llm", "timestamp": START, "reasoning": "so", "confidence": 0.9}
+    ]
+    routed = tree.root.chain.routing
+    assert routed is not None
+    assert routed.last is not None
+    assert (routed.rounds, routed.decisions, routed.last.target_agents) == (0, 1, ("billing",))
+
+
+def test_i2_the_answer_comes_after_the_agents_result() -> None:
+    tree = routing()
+    tree.root.take(decision("billing"))
+    ended(tree)
+    assert tree.root.thought.kind is ThoughtKind.ROUTE
+    tree.root.propose(content="It is on its way.")
+    assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "It is on its way.")
+
+
+def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_kept() -> None:
+    tree = routing()
+    look_up(tree)
+    tree.root.propose(call("find_order", query="18"))
+    tree.root.result()
+    assert tree.root.thought.receipts == ("c.route.1", "c.route.2")
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+    assert tree.root.chain.routing is not None
+    assert tree.root.chain.routing.rounds == 0, "they are counted for each decision"
+
+
+def test_i2_calls_beside_a_decision_never_run() -> None:
+    tree = routing()
+    tree.root.take(decision("billing", beside=(call("find_order", query="17"), call("general", task="x"))))
+    assert (begun(tree.root), tree.root.tools_called) == (["billing"], [])
+    assert [one["tool"] for one in tree.root.told("action.held")] == ["find_order", "general"]
+    ended(tree)
+    assert tree.root.never_executed == [("find_order", "routed"), ("general", "routed")]
+
+
+def test_i2_an_agent_that_is_called_like_a_tool_is_decided_for_with_no_confidence() -> None:
+    tree = routing()
+    tree.root.propose(call("billing", task="x"), call("find_order", query="17"))
+    assert (begun(tree.root), tree.root.told("chain.routed")[0]["confidence"]) == (["billing"], 0.0)
+
+
+def test_i2_several_agents_work_side_by_side_where_so_much_may_be_under_way() -> None:
+    tree = routing(parallel=2)
+    tree.root.take(decision("billing", "technical"))
+    assert begun(tree.root) == ["billing", "technical"]
+    one, other = tree.begun(tree.root.last), tree.begun(tree.root.last, 1)
+    for child in (other, one):
+        child.propose(content="Done.")
+        assert tree.report(child).chain.status is ChainStatus.EXECUTING
+    assert tree.root.thought.receipts == ("c.route.1", "c.route.2")
+
+
+def test_i2_several_agents_work_one_after_the_other_where_one_thing_may_be_under_way() -> None:
+    tree = routing()
+    tree.root.take(decision("billing", "technical"))
+    assert begun(tree.root) == ["billing"]
+    ended(tree)
+    assert begun(tree.root) == ["technical"]
+
+
+def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_asked_for() -> None:
+    tree = routing(max_iterations=2)
+    tree.root.take(decision("billing"))
+    ended(tree)
+    tree.root.take(decision("technical"))
+    ended(tree, words="It was lost.")
+    assert tree.root.thought.kind is ThoughtKind.ANSWER
+    tree.root.say("It was lost.")
+    assert tree.root.chain.answer == "It was lost."
+    assert len(tree.root.told("chain.routed")) == 2
+
+
+def test_i2_ten_decisions_are_possible_where_a_step_has_ten_turns() -> None:
+    tree = routing()
+    for number in range(10):
+        look_up(tree, str(number))
+        tree.root.take(decision("billing", task=f"part {number}"))
+        ended(tree)
+    assert (tree.root.thought.kind, len(tree.root.told("chain.routed"))) == (ThoughtKind.ANSWER, 10)
+
+
+def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
+    tree = routing()
+    tree.root.propose(call("find_order", query="17"))
+    tree.root.result(Outcome(success=True, next_action=NextAction.COMPLETE, metadata=Metadata(tool="find_order")))
+    assert tree.root.thought.kind is ThoughtKind.ROUTE
+
+
+# ---- what is no decision ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["legal", SUPERVISOR, "find_order", "wipe_store"])
+def test_i3_whoever_is_no_agent_of_the_supervisor_gets_nothing(name: str) -> None:
+    tree = routing()
+    tree.root.take(decision(name, "billing"))
+    (fault,) = tree.root.thought.corrections
+    assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.UNKNOWN_TOOL, name, [])
+    assert fault.message.endswith("Agents that can take it: technical, billing, general.")
+    assert not tree.root.told("chain.routed")
+
+
+def test_i3_an_agent_without_room_gets_nothing_more() -> None:
+    tree = routing()
+    tree.root.world = replace(tree.root.world, full=frozenset({"billing"}))
+    tree.root.take(decision("billing"))
+    (fault,) = tree.root.thought.corrections
+    assert (fault.violation, begun(tree.root)) == (Violation.NOT_ALLOWED, [])
+    assert fault.message == ("billing works on as many tasks as it can. Agents that can take it: technical, general.")
+
+
+def test_c6_a_call_of_an_agent_that_does_not_fit_is_refused_as_every_call() -> None:
+    tree = routing()
+    tree.root.take(Proposal(calls=(ProposedCall(tool="billing"),), routing=Decided(targets=("billing",))))
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.BAD_ARGUMENTS]
+
+
+def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> None:
+    tree = routing()
+    tree.root.propose(content="I think billing should do it.")
+    (fault,) = tree.root.thought.corrections
+    assert fault.violation is Violation.NO_CALL
+    assert '{"target_agents": ["<name>"]' in fault.message
+    assert fault.message.endswith("The agents: technical, billing, general.")
+    for _ in range(2):
+        tree.root.propose(content="Billing.")
+    assert tree.root.chain.status is ChainStatus.ESCALATED
+
+
+def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
+    tree = routing()
+    tree.root.take(Proposal(content="x", faults=("the reply holds several decisions; decide once",)))
+    (fault,) = tree.root.thought.corrections
+    assert fault.violation is Violation.UNREADABLE
+    assert "The form of a decision is: " in fault.message
+
+
+def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
+    tree = routing()
+    tree.root.propose(content="Which order do you mean?")
+    tree.root.answer(RequestKind.INPUT, text="Order 17")
+    assert tree.root.chain.routing is not None
+    assert tree.root.chain.routing.rounds == 1
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+def test_c11_it_may_give_up_for_what_a_tool_of_it_said() -> None:
+    tree = routing()
+    tree.root.propose(call("find_order", query="17"))
+    tree.root.result(failed(ErrorType.NOT_FOUND, "there is no order 17"))
+    tree.root.propose(content="There is no such order.")
+    assert (tree.root.chain.status, tree.root.chain.error and tree.root.chain.error.code) == (
+        ChainStatus.FAILED,
+        "HP-205",
+    )
+
+
+def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
+    tree = routing()
+    tree.root.take(decision("billing"))
+    child = tree.begun(tree.root.last)
+    child.no_thought(child.thought.thought_id)
+    tree.report(child)
+    tree.root.take(decision("general"))
+    assert begun(tree.root) == ["general"]
+
+
+def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() -> None:
+    tree = routing(Mode.ADVISORY)
+    tree.root.propose(content="Ask billing.")
+    assert (tree.root.chain.answer, len(tree.root.told("contract.violated"))) == ("Ask billing.", 1)
+
+
+def test_i2_where_the_model_is_held_to_nothing_words_are_the_answer() -> None:
+    tree = routing(Mode.OFF)
+    tree.root.propose(content="Ask billing.")
+    assert (tree.root.chain.answer, tree.root.told("contract.violated")) == ("Ask billing.", [])
+
+
+# ---- the bound -------------------------------------------------------------------------------------------------------
+
+
+def at_the_bound(**said: Any) -> Tree:
+    tree = routing(max_tool_retries=2, **said)
+    look_up(tree, "17")
+    look_up(tree, "18")
+    assert tree.root.thought.forced
+    return tree
+
+
+def test_i2_behind_the_bound_the_decision_is_forced_and_may_still_come() -> None:
+    tree = at_the_bound()
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+    ended(tree)
+    assert not tree.root.thought.forced, "after a decision it has its rounds again"
+
+
+NO_DECISIONS = [
+    Proposal(calls=(call("find_order", query="19"),)),
+    Proposal(content="I do not know."),
+    Proposal(content="Which one?"),
+    Proposal(faults=("the reply is empty: it has neither text nor calls",)),
+    decision("legal"),
+]
+
+
+@pytest.mark.parametrize("reply", NO_DECISIONS)
+def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> None:
+    tree = at_the_bound()
+    called = list(tree.root.tools_called)
+    tree.root.take(reply)
+    assert (tree.root.tools_called, begun(tree.root)) == (called, [])
+    (asked,) = tree.root.questions
+    assert asked.request.kind is RequestKind.CLARIFICATION
+    assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
+    assert asked.question == f"The supervisor named no agent after 2 rounds of tools. Who works on this: {GOAL}"
+    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    child = tree.begun(tree.root.last)
+    assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)
+    assert tree.root.told("chain.routed")[-1] == {
+        "target_agents": ["general"],
+        "strategy": "llm",
+        "timestamp": START,
+        "reasoning": "",
+        "confidence": 0.0,
+        "by": "ann",
+    }
+
+
+@pytest.mark.parametrize("reply", NO_DECISIONS)
+def test_hp215_or_the_task_fails_and_says_what_was_found_out(reply: Proposal) -> None:
+    tree = at_the_bound(on_bound=OnBound.FAIL)
+    tree.root.take(reply)
+    assert tree.root.chain.error is not None
+    assert (tree.root.chain.error.code, tree.root.chain.error.step_id) == ("HP-215", "route")
+    assert 'find_order: {"id": "order_17"}' in (tree.root.chain.answer or "")
+
+
+def test_i2_without_rounds_the_first_thought_is_forced_and_words_behind_an_agent_are_still_the_answer() -> None:
+    tree = routing(max_tool_retries=0)
+    assert tree.root.thought.forced
+    tree.root.take(decision("billing"))
+    ended(tree)
+    tree.root.propose(content="It is on its way.")
+    assert tree.root.chain.answer == "It is on its way."
+
+
+def test_i2_calls_that_go_on_for_ever_end_with_a_person() -> None:
+    tree = routing(policy=Policy(strikes=99))
+    for number in range(4):
+        tree.root.propose(call("find_order", query=str(number)))
+        if not tree.root.chain.requests:
+            tree.root.result()
+    assert (len(tree.root.tools_called), len(tree.root.questions)) == (3, 1)
+
+
+# ---- confidence ------------------------------------------------------------------------------------------------------
+
+
+def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.4, beside=(call("find_order", query="17"),)))
+    assert (begun(tree.root), tree.root.told("chain.routed")) == ([], [])
+    (asked,) = tree.root.questions
+    first, *others = asked.request.options
+    assert (first.id, first.title, first.confidence) == ("billing", "billing", 0.4)
+    assert (first.subtitle, first.metadata) == ("Invoices and refunds.", {"reasoning": "so"})
+    assert [(one.id, one.confidence) for one in others] == [("technical", None), ("general", None)]
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    child = tree.begun(tree.root.last)
+    assert (child.chain.task.agent, child.chain.task.goal) == ("billing", "Find out where it is")
+    (told,) = tree.root.told("chain.routed")
+    assert (told["by"], told["confidence"], told["reasoning"]) == ("ann", 0.4, "so")
+    child.propose(content="Found.")
+    tree.report(child)
+    assert tree.root.thought.kind is ThoughtKind.ROUTE
+
+
+def test_i3_a_person_may_choose_another_agent_which_gets_the_same_words() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.4))
+    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    child = tree.begun(tree.root.last)
+    assert (child.chain.task.agent, child.chain.task.goal) == ("general", "Find out where it is")
+
+
+def test_i3_none_of_them_goes_back_to_the_model_with_the_persons_words() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.4))
+    tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text="It is about my account")
+    assert begun(tree.root) == []
+    assert tree.root.chain.actions["c.route.1"].data == (
+        '{"answer":"It is about my account","said":"It is about my account"}'
+    )
+    assert tree.root.thought.receipts == ("c.route.1",)
+    tree.root.take(decision("technical"))
+    assert begun(tree.root) == ["technical"]
+
+
+def test_i3_a_sure_decision_asks_nobody_and_without_a_threshold_no_decision_does() -> None:
+    for tree, sure in ((routing(threshold=0.7), 0.7), (routing(), 0.0)):
+        tree.root.take(decision("billing", sure=sure))
+        assert begun(tree.root) == ["billing"]
+
+
+def test_i3_a_question_that_expires_ends_as_every_question_does() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.4))
+    tree.root.due("c.r1", at=START + 25 * 3_600_000)
+    assert (tree.root.chain.status, tree.root.chain.error and tree.root.chain.error.code) == (
+        ChainStatus.FAILED,
+        "HP-210",
+    )
+
+
+def test_i2_a_literal_plan_says_who_does_what_and_no_model_routes_it() -> None:
+    by_model, by_rule = (Agents(supervisor=Supervisor(strategy=one)) for one in (Strategy.LLM, Strategy.RULE))
+    literal = Task(plan=plan(tool_step("s1")))
+    assert [who_routes(Task(goal=GOAL), one) for one in (by_model, by_rule, Agents())] == [SUPERVISOR, SUPERVISOR, None]
+    assert [who_routes(literal, one) for one in (by_model, by_rule)] == [None, SUPERVISOR]
+
+
+def test_a_file_that_is_forgotten_leaves_the_defaults() -> None:
+    tree = routing()
+    tree.root.world = replace(tree.root.world, agents=Agents())
+    look_up(tree)
+    assert not tree.root.thought.forced
