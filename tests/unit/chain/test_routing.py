@@ -245,6 +245,14 @@ def test_c11_it_may_give_up_for_what_a_tool_of_it_said() -> None:
     )
 
 
+def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides() -> None:
+    tree = routing()
+    tree.root.propose(call("find_order", query="17"))
+    tree.root.result(failed(ErrorType.SERVER, "the table is gone"))
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
 def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
     tree = routing()
     tree.root.take(decision("billing"))

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import undecided
+from haltpoint.chain.checks.agents import router, undecided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.repeats import note_effect
@@ -106,13 +106,15 @@ def is_optional(work: Work, action: Action) -> bool:
 
 
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
-    """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4)."""
+    """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4); one that
+    routes may always decide, whatever its tools say (I2).
+    """
     index, literal = action.step, work.origin is PlanOrigin.LITERAL
     record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
     drop_held(work, index, "the call before it failed")
-    if literal or not (fault.recoverable or denied(action)):
+    if literal or not (fault.recoverable or denied(action) or router(work)):
         return failed_by_tool(index, Code.TOOL_FAILED, action.tool, fault)
     return None
 
