@@ -2,9 +2,12 @@
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +31,7 @@ def told_by(example: str, model: str, **variables: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert ("✗ called a tool with invalid arguments" in done.stdout) == (model == "careless")
+    assert ("(strike 1)" in done.stdout) == (model == "careless")
     return done.stdout
 
 
@@ -56,3 +59,55 @@ def test_the_folder_has_what_was_asked_for_and_nothing_is_outside(model: str, tm
     assert re.search(r"STOP  delete_file.*Buy a watering can.*→ approve", told, re.DOTALL)
     assert "✗ write_file: PERMISSION" in told
     assert not Path("/tmp/haltpoint-outside.md").exists()
+
+
+def rows(database: Path, query: str) -> list[Any]:
+    with closing(sqlite3.connect(database)) as opened:
+        return opened.execute(query).fetchall()
+
+
+def in_order(told: str, *words: str) -> bool:
+    """Whether the story says all of this, in this order."""
+    return re.search(".*".join(map(re.escape, words)), told, re.DOTALL) is not None
+
+
+def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(model: str, tmp_path: Path) -> None:
+    database = tmp_path / "shop.db"
+    told = told_by("support", model, SUPPORT_DATABASE=str(database))
+    assert rows(database, "SELECT number, state FROM orders ORDER BY number") == [
+        ("A-1042", "refunded"), ("B-2077", "in repair")
+    ]  # fmt: skip
+    assert "» On Saturdays we are open from ten to two." in told
+    if model == "well-behaved":
+        asked = ("▸ askHuman(", "→ answer: A-1042", "✓ find_order", "▸ billing(", "✓ billing")
+        assert in_order(told, *asked, "→ answer: B-2077", "✓ find_order", "▸ technical(", "▸ general(")
+        return
+    assert "There is no agent 'returns'" in told
+    unsure = "Who works on this: It does not start"
+    assert in_order(told, "with a confidence of 0.3", "▸ billing(", unsure, "▸ technical(", "with a confidence of 0.")
+
+
+def test_each_task_goes_to_the_worker_who_has_its_day(model: str, tmp_path: Path) -> None:
+    database = tmp_path / "calendar.db"
+    told = told_by("delegation", model, DELEGATION_DATABASE=str(database))
+    entered = rows(database, "SELECT day, place, title FROM tasks WHERE key NOT LIKE 'start.%' ORDER BY rowid")
+    assert entered == [
+        ("Tuesday", 0, "Write the sales report"),
+        ("Friday", 1, "Prepare the team meeting"),
+        ("later", 1, "Sort the old photos"),
+    ]
+    if model == "well-behaved":
+        asked = ("▸ askHuman(", "→ answer: Tuesday", 'look_at_calendar: day="Tuesday"  free_hours=1', "▸ urgent(")
+        assert in_order(told, *asked, 'look_at_calendar: day="Friday"  free_hours=8', "▸ normal(", "▸ background(")
+    else:
+        assert in_order(told, "There is no agent 'secretary'", "with a confidence of 0.2", "▸ urgent(", "▸ normal(")
+
+
+def test_a_question_for_two_departments_goes_to_both_and_one_that_is_unclear_is_asked_back(model: str) -> None:
+    told = told_by("departments", model)
+    first, second, third = re.split(r"^(?:May I use|Who takes).*$", told, flags=re.MULTILINE)
+    assert "» Everyone has 30 days of leave a year." in first
+    assert in_order(second, "▸ askHuman(" if model == "well-behaved" else "STOP", "▸ legal(", "» MIT, BSD and Apache")
+    side_by_side = third.index("▸ hr(") < third.index("✓ security")
+    assert side_by_side == (model == "well-behaved"), "the careless model decides for one after the other"
+    assert "» You give your badge to the front desk when you leave. On your last day you clear your desk" in third

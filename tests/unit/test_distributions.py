@@ -21,7 +21,7 @@ def wheel(tmp_path: Path) -> Iterator[zipfile.ZipFile]:
 def test_the_wheel_has_the_examples_with_their_files_and_nothing_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     contacts = ("tools.py", "contacts.csv", "friends.vcf", "skills/tell-somebody/plan.json")
-    wanted = (*(f"contacts/{name}" for name in contacts), "cms/__main__.py", "cms/pages.json", "files/__main__.py")
+    wanted = (*(f"contacts/{name}" for name in contacts), "cms/__main__.py", "cms/pages.json", "support/agents.toml")
     assert {f"haltpoint/examples/{name}" for name in wanted} <= set(names)
     assert all(name.startswith("haltpoint") for name in names)
 

@@ -6,9 +6,10 @@ With HALTPOINT_MODEL__BASE_URL and HALTPOINT_MODEL__NAME that model is asked ins
 import os
 import sys
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -27,15 +28,25 @@ CONSOLE = Console()
 
 
 @asynccontextmanager
-async def alone(tools: str, script: str, **environment: str) -> AsyncGenerator[Client]:
-    """A client of a system that serves this module of tools; both end with the block."""
+async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
+    """A client of a system that serves the tools of this example, with its agents if it has any; both end with the
+    block. The scripted model makes mistakes when the command line says `careless`.
+    """
+    script = f"{example}_{'careless' if 'careless' in sys.argv else 'good'}"
+    agents = Path(__file__).with_name(example) / "agents.toml"
     with tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state, (Path(state) / "log").open("wb") as log:
         own, port = load().model, free_port()
         scripted = {"base_url": f"http://127.0.0.1:{port}/v1", "name": script}
         model = Child("script-model", ("script-model", script, "--port", str(port)))
-        settings = load(state_dir=state, tools=tools, gateway={"port": 0}, model={} if own.base_url else scripted)
+        settings = load(
+            state_dir=state,
+            tools=f"haltpoint.examples.{example}.tools",
+            gateway={"port": 0},
+            model={} if own.base_url else scripted,
+        )
+        only = {"redis_url": None, "agents_file": agents if agents.exists() else None}  # whatever is configured
         system = System(
-            settings.model_copy(update={"redis_url": None}),  # a server of its own, whatever is configured
+            settings.model_copy(update=only),
             environment=environment,
             output=log,
             beside=() if own.base_url else (model,),
@@ -44,9 +55,10 @@ async def alone(tools: str, script: str, **environment: str) -> AsyncGenerator[C
             yield client
 
 
-async def told(client: Client, goal: str) -> ChainView:
-    """Run a goal to its end and show it meanwhile. Questions go to the terminal; without one confirmations get a yes,
-    and all else ends the chain.
+async def told(client: Client, goal: str, answers: Mapping[RequestKind, str] | None = None, **fields: Any) -> ChainView:
+    """Run a goal, with more `fields` of the task, to its end and show it meanwhile. Questions go to the terminal.
+    Without one a confirmation gets a yes, a question of another kind the words or the option that `answers` has for
+    it, and all else ends the chain.
     """
     CONSOLE.print()
     picture = teller(CONSOLE)
@@ -56,11 +68,18 @@ async def told(client: Client, goal: str) -> ChainView:
             if sys.stdin.isatty() and not os.environ.get("CI"):
                 await ask(client, request)
             else:
-                approved = request.kind is RequestKind.CONFIRMATION
-                await client.answer(request.id, decision=Choice.APPROVE if approved else Choice.ABORT)
+                await client.answer(request.id, **_said(request.kind, answers or {}))
         return True
 
     try:
-        return await follow(client, (await client.run(goal)).id, picture.show, answer)
+        return await follow(client, (await client.run(goal, **fields)).id, picture.show, answer)
     finally:
         picture.close()
+
+
+def _said(kind: RequestKind, answers: Mapping[RequestKind, str]) -> dict[str, Any]:
+    if kind is RequestKind.CONFIRMATION:
+        return {"decision": Choice.APPROVE}
+    if kind not in answers:
+        return {"decision": Choice.ABORT}
+    return {"option_id" if kind is RequestKind.CLARIFICATION else "text": answers[kind]}

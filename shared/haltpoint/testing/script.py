@@ -11,9 +11,9 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
            "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content": "{{goal.words}}"}}]}}]}
 
 `when`, all of it optional: thought (one or a list of intent, plan, act, reason, route, answer), step, turn, attempt;
-goal and last are regular expressions, searched in the goal and in the last message of the user; results and without
-name tools that have or have not answered yet; result gives, by dotted path, regular expressions for values of the
-last result (any case).
+goal, last and system are regular expressions, searched in the goal, in the last message of the user, and in what comes
+before all messages, which begins with an agent's own prompt; results and without name tools that have or have not
+answered yet; result gives, by dotted path, regular expressions for values of the last result (any case).
 `say`: content (text, or JSON that is written as text), plan (JSON as text), calls (native, or with "native": false as
 JSON in the content). `fault`: status (with retry_after and words), cut (the connection breaks off) or malformed (no
 JSON). `delay` in seconds. `times`: how often the rule answers; after that it is passed over.
@@ -55,11 +55,12 @@ class When(Form):
     attempt: int | None = None
     goal: str | None = None
     last: str | None = None
+    system: str | None = None
     results: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     result: dict[str, str] = Field(default_factory=dict)
 
-    @field_validator("goal", "last", "result")
+    @field_validator("goal", "last", "system", "result")
     @classmethod
     def _are_expressions(cls, value: str | dict[str, str] | None) -> str | dict[str, str] | None:
         for expression in value.values() if isinstance(value, dict) else (value or "",):
@@ -156,6 +157,7 @@ class Conversation:
     results: tuple[tuple[str, Any], ...] = ()
     known: str = ""
     shown: tuple[str, ...] = ()
+    system: str = ""
 
     @classmethod
     def of(cls, headers: Mapping[str, str], body: Mapping[str, Any]) -> Self:
@@ -174,6 +176,7 @@ class Conversation:
             tuple(_results(messages)),
             known[1] if known else "",
             tuple(_SHOWN.findall(said)),
+            "\n".join(str(message.get("content")) for message in messages if message.get("role") == "system"),
         )
 
 
@@ -256,6 +259,7 @@ def _fits(when: When, talk: Conversation) -> dict[str, Any] | None:
         and when.attempt in (None, talk.attempt)
         and (when.goal is None or goal is not None)
         and (when.last is None or last is not None)
+        and (when.system is None or re.search(when.system, talk.system) is not None)
         and all(tool in latest for tool in when.results)
         and not any(tool in latest for tool in when.without)
         and all(_matches(path, wanted, values["result"]) for path, wanted in when.result.items())

@@ -72,6 +72,7 @@ def test_a_template_that_refers_to_nothing_is_told() -> None:
 def test_results_of_the_role_tool_are_found_by_their_calls() -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
     messages = [
+        {"role": "system", "content": "You are the desk."},
         {"role": "user", "content": "Goal: x\nmore"},
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(FOUND[1])},
@@ -79,6 +80,7 @@ def test_results_of_the_role_tool_are_found_by_their_calls() -> None:
     headers = {"x-haltpoint-thought": "act", "x-haltpoint-turn": "3", "x-haltpoint-attempt": "nonsense"}
     talk = Conversation.of(headers, {"messages": messages})
     assert (talk.thought, talk.turn, talk.attempt, talk.goal, talk.results) == ("act", 3, None, "x", (FOUND,))
+    assert talk.system == "You are the desk."
 
 
 @pytest.mark.parametrize("name", ["contacts_good", "contacts_careless"])

@@ -5,7 +5,6 @@ The site is a new one, or the one that CMS_DATABASE names.
 
 import asyncio
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -20,14 +19,14 @@ WHOLE = "Name the hero of about-us Fennick Light, after reading the whole page"
 PART = "Name the hero of about-us Fennick Point, after reading only that section"
 
 
-async def main(script: str) -> None:
+async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         database = os.environ.get("CMS_DATABASE", str(Path(folder) / "site.db"))
-        async with alone("haltpoint.examples.cms.tools", script, CMS_DATABASE=database) as client:
+        async with alone("cms", CMS_DATABASE=database) as client:
             for goal in CHANGES:
                 await told(client, goal)
             whole, part = [(await told(client, goal)).usage.tokens for goal in (WHOLE, PART)]
     CONSOLE.print(f"\nTokens: {whole} with include_content, {part} with getSectionContent")
 
 
-asyncio.run(main(f"cms_{'careless' if 'careless' in sys.argv else 'good'}"))
+asyncio.run(main())

@@ -5,7 +5,6 @@ The folder is a new one, or the one that FILES_FOLDER names.
 
 import asyncio
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -20,10 +19,10 @@ GOALS = (
 )
 
 
-async def main(script: str) -> None:
+async def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(os.environ.get("FILES_FOLDER", f"{temporary}/files"))
-        async with alone("haltpoint.examples.files.tools", script, FILES_FOLDER=str(folder)) as client:
+        async with alone("files", FILES_FOLDER=str(folder)) as client:
             for goal in GOALS:
                 await told(client, goal)
         show(folder)
@@ -34,4 +33,4 @@ def show(folder: Path) -> None:
         CONSOLE.print(f"\n{file.relative_to(folder)}: {file.read_text()}", markup=False)
 
 
-asyncio.run(main(f"files_{'careless' if 'careless' in sys.argv else 'good'}"))
+asyncio.run(main())
