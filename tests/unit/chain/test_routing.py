@@ -12,7 +12,7 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import ProposedCall
@@ -248,7 +248,8 @@ def test_c11_it_may_give_up_for_what_a_tool_of_it_said() -> None:
 def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides() -> None:
     tree = routing()
     tree.root.propose(call("find_order", query="17"))
-    tree.root.result(failed(ErrorType.SERVER, "the table is gone"))
+    fault = ErrorInfo(ErrorType.SERVER, "the table is gone", recoverable=False)
+    tree.root.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 
@@ -366,6 +367,7 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     assert (first.subtitle, first.metadata) == ("Invoices and refunds.", {"reasoning": "so"})
     assert [(one.id, one.confidence) for one in others] == [("technical", None), ("general", None)]
     assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    assert [one["tool"] for one in tree.root.told("action.never_executed")] == ["find_order"]  # the rest is asked about
     tree.root.answer(RequestKind.CLARIFICATION, option="billing")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("billing", "Find out where it is")

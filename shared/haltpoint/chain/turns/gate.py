@@ -148,8 +148,8 @@ def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | Non
             yield place, call, aside
 
 
-def drop_held(work: Work, index: int, reason: str) -> None:
-    """Record every call that is still held as never executed.
+def drop_held(work: Work, index: int, reason: str = "") -> None:
+    """Record every call that is still held as never executed; without a reason only those that were left aside.
 
     Of a proposal this is told once: afterwards `taken` is behind its last call.
     """
@@ -161,7 +161,8 @@ def drop_held(work: Work, index: int, reason: str) -> None:
     proposed = len(work.proposals.get(index, Proposal()).calls)
     if taken <= proposed:
         for place, call, aside in _held(work, index):
-            _never(work, index, place, call, aside or reason)
+            if why := aside or reason:
+                _never(work, index, place, call, why)
         work.edit(index).taken = proposed + 1
 
 

@@ -35,8 +35,6 @@ from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import Decided, OnBound, Routed, Strategy, Supervisor
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
 
-_ASKED = "a person is asked who works on it"
-
 
 def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
     """What is wrong with a decision: that there is none, or one fault for each agent that cannot get the task."""
@@ -125,7 +123,7 @@ def _note(work: Work, index: int, routed: Routed) -> None:
 def _ask_who(work: Work, index: int, words: str) -> Ask:
     """The question to a person who works on the task; the agents that the model has named come first."""
     judged = work.proposals[index].routing or Decided()
-    drop_held(work, index, _ASKED)
+    drop_held(work, index)  # the decision itself is the person's now
     agents = sorted(work.world.agents.choices, key=lambda one: one.name not in judged.targets)
     options = tuple(
         Option(id=one.name, title=one.name, subtitle=one.description, **_judged(judged, one.name)) for one in agents
