@@ -7,7 +7,8 @@ from fastapi import APIRouter
 from msgspec import structs
 
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.views import AgentView, Page
+from haltpoint.contracts.deployment_views import AgentView
+from haltpoint.contracts.views import Page
 from haltpoint.contracts.work.agents import Agent
 from haltpoint_gateway.gateway import Gateway, Reader
 from haltpoint_gateway.problems import responses

@@ -3,7 +3,7 @@
 Times are UTC and travel as ISO 8601. Nothing here is ever written back.
 """
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Generic
 
 from msgspec import field
@@ -16,11 +16,10 @@ from haltpoint.contracts.doors import View
 from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.results import Option, ToolResult
-from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent
-from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, StepType
+from haltpoint.contracts.work.plans import OnFailure, ProposedCall, StepType
 from haltpoint.contracts.work.routing import Strategy
-from haltpoint.contracts.work.tasks import Budget, Mode, Style
+from haltpoint.contracts.work.tasks import Budget, Mode
 from haltpoint.contracts.work.thoughts import StepDecision, Strike, Violation
 
 Item = TypeVar("Item")
@@ -344,122 +343,3 @@ class EventView(Contract, omit_defaults=False):
     at: datetime
     type: str
     details: dict[str, Any] = field(default_factory=dict)
-
-
-class StatsRow(View):
-    """What was counted of one tool, model or pattern. `calls` of a model are its thoughts.
-
-    Of a tool also the questions about it: `asked`, `answered`, of these `none` of the options, and for tools that may
-    ask which one is meant `direct`, the calls that brought a result without a question. `corrections`: a person said
-    that it was wrong.
-    """
-
-    name: str
-    calls: int = 0
-    failures: int = 0
-    violations: int = 0
-    strikes: int = 0
-    escalations: int = 0
-    asked: int = 0
-    answered: int = 0
-    none: int = 0
-    direct: int = 0
-    corrections: int = 0
-
-
-class DayView(View):
-    """What was counted on one day (UTC): calls, failures, questions and corrections of tools, the rest of models."""
-
-    day: date
-    calls: int
-    failures: int
-    violations: int
-    strikes: int
-    escalations: int
-    asked: int = 0
-    answered: int = 0
-    none: int = 0
-    corrections: int = 0
-
-
-class AgentStats(View):
-    """What was counted of one agent: its chains that began, the failures among those that ended and the mean time from
-    their beginning to their end, the decisions that named it, those among them that followed another decision for the
-    same task, and the questions that it asked.
-    """
-
-    name: str
-    chains: int = 0
-    failures: int = 0
-    routed: int = 0
-    rerouted: int = 0
-    asked: int = 0
-    mean_ms: int | None = None
-
-
-class StatsView(View):
-    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed.
-    `agents` is there when there are any.
-    """
-
-    since: date
-    until: date
-    tools: tuple[StatsRow, ...] = ()
-    models: tuple[StatsRow, ...] = ()
-    patterns: tuple[StatsRow, ...] = ()
-    agents: tuple[AgentStats, ...] = Field(default=(), exclude_if=_is_empty)
-    days: tuple[DayView, ...] = ()
-
-
-class AgentView(View):
-    """An agent of the agents file, as it counts for chains that begin: `version` is the file's digest.
-
-    `under_way` are its chains that have begun and not ended, of all tenants: null for those who do not see these all.
-    `failures` are those of the reader's chains that failed last. `tools`
-    null: every tool that is not internal; `unserved` are globs of them that no tool fits that is served. `is_tool`: a
-    tool of its name is served, and a call by this name is one of the tool.
-    """
-
-    name: str
-    description: str
-    version: str
-    model: str | None = None
-    tools: tuple[str, ...] | None = None
-    unserved: tuple[str, ...] = ()
-    is_tool: bool = False
-    agents: tuple[str, ...] = ()
-    mode: Mode | None = None
-    style: Style | None = None
-    strikes: int | None = None
-    max_turns: int | None = None
-    parallel: int | None = None
-    budget: Budget = Budget()
-    skills: tuple[str, ...] = ()
-    capacity: int | None = None
-    under_way: int | None = None
-    failures: tuple[ChainSummary, ...] = ()
-
-
-class ToolView(View):
-    """A tool of the catalogue. `digest` is over all that it declares; a chain keeps those that it was planned with."""
-
-    name: str
-    kind: ToolKind = ToolKind.TOOL
-    description: str
-    parameters: dict[str, Any]
-    result_schema: dict[str, Any] | None
-    read_only: bool
-    idempotent: bool
-    destructive: bool
-    may_clarify: bool
-    repeats: bool
-    polls: bool
-    internal: bool
-    queue: str
-    timeout: float
-    plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
-    outward: bool = False
-    provenance: dict[str, tuple[str, ...]]
-    targets: dict[str, str] = Field(default_factory=dict)
-    hooks: tuple[str, ...] = ()
-    digest: str

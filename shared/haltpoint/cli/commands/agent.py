@@ -11,7 +11,7 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views import AgentView
+    from haltpoint.contracts.deployment_views import AgentView
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
 

@@ -10,7 +10,7 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from haltpoint.contracts.views import AgentStats, DayView, StatsRow
+    from haltpoint.contracts.deployment_views import AgentStats, DayView, StatsRow
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
 _AGENTS = ("chains", "failures", "routed", "rerouted", "asked", "mean_ms")

@@ -28,6 +28,6 @@ def add_to(app: typer.Typer) -> None:
             print("Haltpoint demo: a server, four services and a model are starting, each a process of its own ...")
             sys.stdout.flush()
         # Only now: this import takes longer than the first line may.
-        from haltpoint.cli.commands.demo_show import perform
+        from haltpoint.cli.commands.demo.show import perform
 
         return perform(shell, by_itself=yes, kill_worker=kill_worker, own=own)

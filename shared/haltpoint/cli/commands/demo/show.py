@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from haltpoint.cli.commands.demo_cases import CASES, MODELS, Case, Judgement, may_get
+from haltpoint.cli.commands.demo.cases import CASES, MODELS, Case, Judgement, may_get
 from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import KEY_FILE
