@@ -4,7 +4,6 @@ import pytest
 
 from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faults, task_fault
 from haltpoint.chain.model.limits import Policy
-from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Earlier, Mode, Task
@@ -194,9 +193,6 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     assert words in fault.message
 
 
-ONLY_OURS = "The task brings `earlier` or `unsure`, which only the runtime fills in."
-
-
 @pytest.mark.parametrize(
     ("task", "fault"),
     [
@@ -205,9 +201,8 @@ ONLY_OURS = "The task brings `earlier` or `unsure`, which only the runtime fills
         (Task(goal="do it"), None),
         (
             Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
-            ONLY_OURS,
+            "The task brings `earlier`, which is filled in from its conversation when it is accepted.",
         ),
-        (Task(goal="do it", unsure={"x": Source(source=SourceKind.GOAL)}), ONLY_OURS),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),
         (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),

@@ -97,8 +97,8 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why a task cannot be accepted; None when it can."""
-    if task.earlier or task.unsure:
-        return "The task brings `earlier` or `unsure`, which only the runtime fills in."
+    if task.earlier:
+        return "The task brings `earlier`, which is filled in from its conversation when it is accepted."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
     if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on

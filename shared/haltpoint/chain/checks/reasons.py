@@ -11,12 +11,12 @@ from posixpath import isabs, join, normpath
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.checked import WRITTEN, CheckedCall
+from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
 from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.goal import intent_of
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
-from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target, leaves
+from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.checks.templates import within
@@ -109,56 +109,17 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
             found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     if checked.mode is not Mode.STRICT:
         return tuple(found)
-    found += _about_targets(checked, checked.sources)
-    if (done := effect_before(checked)) is not None:
-        found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
-    return tuple(found)
-
-
-def reasons_inside(checked: CheckedCall) -> tuple[Reason, ...]:
-    """The reasons to ask about the next call of a skill's step: its results do not make the caller's unsure values
-    safe. What the call has from nowhere else is the author's.
-    """
-    work, sources = checked.work, dict[str, Source]()
-    if not work.task.unsure or checked.mode is not Mode.STRICT:
-        return ()
-    written = leaves(work.steps[checked.index].actions[work.run[checked.index].taken].arguments)
-    given = {leaf.place for leaf in written}  # about these a person was asked before the skill began
-    for leaf in checked.leaves:
-        unsure = () if leaf.place in given else work.task.unsure.items()
-        repeated = next((one for text, one in unsure if leaf.form.is_repeated_in(text)), None)
-        sources[leaf.place] = WRITTEN if repeated is None else checked.known.source(leaf)
-        if repeated is not None and sources[leaf.place].source in _WHY:
-            sources[leaf.place] = repeated
-    return tuple(_about_targets(checked, sources))
-
-
-def unsure_inside(checked: CheckedCall, sources: dict[str, Source]) -> dict[str, Source]:
-    """The values of a skill's call that its steps must not make safe, by their texts: those out of a text or from
-    nowhere, and those that its own caller had, but for the targets, which a person has looked at.
-    """
-    if checked.mode is not Mode.STRICT or (checked.spec.read_only and not checked.spec.outward):
-        return {}
-    found, seen = dict(checked.work.task.unsure), set[str]()
-    models = checked.work.origin is not PlanOrigin.LITERAL
-    for leaf in checked.leaves:
-        source = sources.get(leaf.place, MODEL)
-        if is_target(leaf, checked.judged) or _is_covered(checked, leaf):
-            seen.add(form_of(leaf.value, resolved=False).text)
-        elif models and source.source in _WHY and (leaf.named or isinstance(leaf.value, str)):
-            found.setdefault(str(leaf.value), source)
-    return {text: source for text, source in found.items() if form_of(text, resolved=False).text not in seen}
-
-
-def _about_targets(checked: CheckedCall, sources: dict[str, Source]) -> Iterator[Reason]:
-    tool, targets = checked.spec.name, list(_unnamed(checked, sources))
+    targets = list(_unnamed(checked))
     for leaf, source in targets[:SHOWN]:
         answered = source is not None and checked.known.is_answered(source)
-        yield about_target(tool, leaf, source, answered=answered)
+        found.append(about_target(tool, leaf, source, answered=answered))
     if len(targets) > SHOWN:
         more = f"{len(targets) - SHOWN} more values of {tool}"
         words = f"{more} are not known to be in your words, nor whole in a result."
-        yield Reason(kind=ReasonKind.TARGET, words=words)
+        found.append(Reason(kind=ReasonKind.TARGET, words=words))
+    if (done := effect_before(checked)) is not None:
+        found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
+    return tuple(found)
 
 
 def about_target(tool: str, leaf: Leaf, source: Source | None, *, answered: bool = False) -> Reason:
@@ -183,7 +144,7 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
         return tuple(dict.fromkeys((*work.granted, Grant(tool=action.tool))))
     new = list[Grant]()
     checked = CheckedCall(work, action.step, spec, read_json(arguments))
-    for leaf, _ in _unnamed(checked, checked.sources):
+    for leaf, _ in _unnamed(checked):
         folders = folders_of(str(leaf.value)) if _has_folder(leaf, checked.judged) else ()
         covered = next((f"{folder.rstrip('/')}/" for folder in folders), leaf.form.text)
         value = covered if reach is Reach.VALUE else None
@@ -191,18 +152,18 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
     return tuple(dict.fromkeys((*work.granted, *new)))
 
 
-def _unnamed(checked: CheckedCall, sources: dict[str, Source]) -> Iterator[tuple[Leaf, Source | None]]:
+def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
     """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers. A value
     that has the origin which its tool declares is checked before, and needs no more (C6). Without a source are those of
     very many, or at a very long place, which were not looked for.
     """
     spec = checked.judged
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
-        source = sources.get(leaf.place)
-        unsure = source is None or source.source in _WHY
+        source = checked.sources.get(leaf.place)
         if spec.read_only:
-            unsure, source = unsure and _carries_out(checked, leaf, source or MODEL), MODEL
+            unsure, source = _carries_out(checked, leaf, source or MODEL), MODEL
         else:
+            unsure = source is None or source.source in _WHY
             unsure = unsure and not is_at(leaf.path, spec.provenance) and is_target(leaf, spec)
         if unsure and not _is_covered(checked, leaf):
             yield leaf, source

@@ -121,10 +121,6 @@ class Form:
         """Whether a folded document may hold it: one that may not is never parsed."""
         return any(map(document.__contains__, self.needles))
 
-    def is_repeated_in(self, text: str) -> bool:
-        """Whether a text is the value, in whatever spelling, or holds it."""
-        return self.found_in(text) is not None or canonical(text) == self.text
-
     def found_in(self, words: str) -> tuple[int, int] | None:
         """Where a text holds the value as a word or phrase of its own, in whatever case; None where it does not."""
         text, wanted, at = words.lower(), self.text.lower(), -1

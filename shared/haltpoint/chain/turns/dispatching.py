@@ -17,11 +17,9 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.intent import barred_inside, bounds_inside
-from haltpoint.chain.checks.reasons import unsure_inside
 from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
-from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
@@ -46,7 +44,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode, Task
 
@@ -134,7 +132,7 @@ def send(
     if spec.plan is not None and not spec.hooks and not reasons:
         child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
         return child if isinstance(child, StartChild) else StepEnd(index, child)
-    sources = _sources(work, call, action.id)
+    sources = {} if literal and not work.world.policy.sourced else call.sources
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 
@@ -148,9 +146,7 @@ def child_for(
         words = f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
         return failed(Code.NOT_RESOLVED, words)
     steps = fill(plan, arguments)
-    call = CheckedCall(work, action.step, spec, arguments)
-    unsure = unsure_inside(call, _sources(work, call, action.id))
-    if len(json.encode((steps, unsure))) > MAX_BODY:
+    if len(json.encode(steps)) > MAX_BODY:
         words = f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
         return failed(Code.NOT_RESOLVED, words)
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
@@ -159,7 +155,7 @@ def child_for(
     if bound.ask_before or bound.forbidden:
         passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
-    task = Task(goal=goal, plan=steps, undo=undo_of(work), unsure=unsure, **passed_on)
+    task = Task(goal=goal, plan=steps, undo=undo_of(work), **passed_on)
     return StartChild(started, task, work.deadline, **said)
 
 
@@ -175,33 +171,19 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
             record(work, resolve_error(work, action, ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)))
         return step_failed(action.step, Code.TOOL_GONE, words)
     again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
-    approval = work.approvals.get(action.id)
+    call, approval = CheckedCall.of(work, action), work.approvals.get(action.id)
+    sources = call.sources
+    if approval is not None and (proposed := approval.proposed) is not None:
+        seen = CheckedCall(work, call.index, call.spec, read_json(proposed))
+        sources = written_over(seen.sources, proposed, action.arguments, SourceKind.PERSON)
     rest = work.resting.get(action.id)
     warned = () if action.outcome is None else action.outcome.warnings
     notes: tuple[str, ...] = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
     if (before := work.stands_in_for(again)) is not None:
         notes += (f"{before.tool} failed without an effect, and {again.tool} was called in its place",)
     said: dict[str, Any] = {"reconcile": reconcile, "limited": 0 if rest is None else rest.limited, "notes": notes}
-    sources = _sources(work, CheckedCall.of(work, action), action.id)
-    said |= {"reasons": reasons, "stands_in_for": before, "sources": sources}
-    return _order(work, again, spec, approval=approval, again=True, **said)
-
-
-def _sources(work: Work, call: CheckedCall, action: str) -> dict[str, Source]:
-    """The sources of a call's values: inside of a skill also those of its caller's unsure ones, and what a person wrote
-    into the action's call is theirs.
-    """
-    approval, unsure = work.approvals.get(action), work.task.unsure
-    proposed = None if approval is None else approval.proposed
-    seen = call if proposed is None else CheckedCall(work, call.index, call.spec, read_json(proposed))
-    sources = seen.sources
-    if unsure:
-        known = {canonical(text): source for text, source in unsure.items()}
-        texts = ((leaf.place, canonical(leaf.value)) for leaf in seen.leaves)
-        sources = sources | {place: known[text] for place, text in texts if text in known}
-    if proposed is None:
-        return sources
-    return written_over(sources, proposed, write_json(call.arguments), SourceKind.PERSON)
+    said |= {"reasons": reasons, "stands_in_for": before}
+    return _order(work, again, spec, approval=approval, again=True, sources=sources, **said)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
@@ -210,7 +192,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
-        unasked = ToolKind.SKILL if work.task.unsure else PlanOrigin.LITERAL
+        unasked = PlanOrigin.LITERAL
     elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
         unasked = SourceKind.PERSON
     elif spec.provenance and (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Seconds, Strict
-from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
 
@@ -68,8 +67,7 @@ class Task(Strict):
     `private` reaches tools as `ctx.private`, and nothing else: no model, no view, no log, and no value counts as its.
     `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
     ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
-    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1). `unsure` are the values that
-    a skill was called with, as texts, and that its steps must not make safe: those from a text or a model (C13).
+    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1).
     """
 
     goal: Annotated[str, Meta(max_length=32_768)] = ""
@@ -92,9 +90,8 @@ class Task(Strict):
     user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()
     deadline: datetime | None = None
-    # Filled in when the task is accepted, or when a skill begins; a submitter may not.
+    # Filled in when the task is accepted; a submitter may not.
     earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
-    unsure: Annotated[dict[str, Source], Meta(extra={"hidden": True})] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return Struct.__repr__(replace(self, private={}))
