@@ -34,15 +34,15 @@ from haltpoint.contracts.work.thoughts import Correction, Violation
 SHOWN: Final = 20
 """Values of one call that a question names one by one."""
 _WIDTH: Final = 80
-_NAME: Final = r"((?:[\w-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3}|\[[\da-f:.]+\])"
+_NAME: Final = r"((?:[\w-]+\.)+(?:xn--[a-z\d-]+|[^\W\d_]{2,})|\d+(?:\.\d+){3}|\[[\da-f.]*:[\da-f:.]+\])"
 _URL: Final = re.compile(
-    rf"(?:[a-z][a-z0-9+.-]{{1,20}}:[/\\]+|(?:https?|wss?|ftp):|[/\\]{{2}}(?={_NAME}))[^\s\"'<>]+", re.IGNORECASE
+    rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|(?:https?|wss?|ftp):(?:[/\\]++|(?={_NAME}))|[/\\]{{2}}(?={_NAME}))[^\s\"'<>]+",
+    re.IGNORECASE,
 )
 _HOST_FIRST: Final = re.compile(
-    rf"[^\w\[]*+(?P<user>(?:[^\s/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#].*|(?(user)(?!)|\W*))",
-    re.IGNORECASE | re.DOTALL,
+    rf"[^\w\[\s]*+(?P<user>(?:[^\s/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#]\S*|(?(user)(?!)))", re.IGNORECASE
 )
-"""What a tool may read as a URL without its scheme; an e-mail address is none."""
+"""What a tool may read as a URL without its scheme; an e-mail address is none, and words are none."""
 _HOST: Final = re.compile(rf"(?:[a-z][a-z0-9+.-]*://)?{_NAME}(?::\d{{1,5}})?(?:[/?#][^\s\\]*)?", re.IGNORECASE)
 """A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
 _WHY: Final = {
@@ -145,9 +145,7 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
     new = list[Grant]()
     checked = CheckedCall(work, action.step, spec, read_json(arguments))
     for leaf, _ in _unnamed(checked):
-        folders = folders_of(str(leaf.value)) if _has_folder(leaf, checked.judged) else ()
-        covered = next((f"{folder.rstrip('/')}/" for folder in folders), leaf.form.text)
-        value = covered if reach is Reach.VALUE else None
+        value = next(_folders(leaf, checked.judged), leaf.form.text) if reach is Reach.VALUE else None
         new.append(Grant(tool=action.tool, parameter=leaf.parameter, value=value))
     return tuple(dict.fromkeys((*work.granted, *new)))
 
@@ -173,7 +171,7 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     """Whether data could leave the system by a value: a URL or host that the model put together. One whose host the
     user, a person or the context names carries data nowhere else.
     """
-    text, known = str(leaf.value), checked.known
+    text, known = str(leaf.value).strip(), checked.known
     host = _HOST.fullmatch(text)
     if host or _HOST_FIRST.fullmatch(text) or is_target(leaf, checked.judged):
         return source.source is SourceKind.MODEL and not (host and known.named(form_of(host[1])))
@@ -181,9 +179,10 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     return any(known.source(replace(leaf, value=part)).source is SourceKind.MODEL for part in parts)
 
 
-def _has_folder(leaf: Leaf, spec: ToolSpec) -> bool:
-    """Whether a value is judged by the folder that it is in."""
-    return leaf.is_path or bool(within(leaf, spec))
+def _folders(leaf: Leaf, spec: ToolSpec) -> Iterator[str]:
+    """The folders that a value is judged by, as a yes names them: with a slash at the end."""
+    folders = folders_of(str(leaf.value)) if leaf.is_path or within(leaf, spec) else ()
+    return (f"{folder.rstrip('/')}/" for folder in folders)
 
 
 def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
@@ -200,9 +199,9 @@ def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
         and normpath(folder) in folders_of(join(folder, value) if isabs(folder) else value)
     ):
         return True
+    covering = {None, leaf.form.text, *_folders(leaf, spec)}
     return any(
-        one.value in (None, leaf.form.text)
-        or (one.value.endswith("/") and _has_folder(leaf, spec) and normpath(one.value) in folders_of(value))
+        one.value in covering
         for one in checked.work.granted
         if one.tool == spec.name and one.parameter in (None, leaf.parameter)
     )

@@ -80,6 +80,10 @@ def _resolved(text: str) -> str:
     return normpath(re.sub("^/+", "/", text))
 
 
+def _stripped(text: str) -> str:
+    return text.removeprefix("./").rstrip("/")
+
+
 _ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"
 _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
@@ -145,8 +149,8 @@ class Form:
 @lru_cache(maxsize=1024)
 def _form(text: str, *, plain: bool, resolved: bool) -> Form:
     rows = TABLE if len(text) <= _LONG and not plain else ()
-    rows = rows if resolved or ".." not in text else tuple(row for row in rows if row[1] is not _resolved)
     _, make, spelled = next((row for row in rows if row[0].fullmatch(text)), (None, str, None))
+    make = _stripped if make is _resolved and not resolved and ".." in text else make
     form = make(text)
     ways = [form.partition("\n")[0]]
     if make is _day:
