@@ -21,7 +21,7 @@ from pydantic_core import from_json, to_jsonable_python
 
 from haltpoint.chain.checks.checked import ledger_entry
 from haltpoint.contracts.results import DeedWords, ErrorType, HookRecord, NestedCall
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool, ToolError
 from haltpoint_tool_worker.admission.admit import Admission, ToolCall
 from haltpoint_tool_worker.admission.given import Given, handed_on, target_fault
@@ -187,7 +187,7 @@ class Nested:
         if tool is not None:
             arguments = from_json(text)
             given = handed_on(self._job, self._caller.spec, arguments, tool.spec)
-            if order.approval is None and order.unasked in (None, ToolKind.SKILL):
+            if order.approval is None and order.unasked is None:
                 fault = target_fault(self._caller.spec, arguments, tool.spec, given)
         origins = dict.fromkeys((*(order.origins or ()), *(one.where.partition(" ")[0] for one, _ in given.values())))
         request = msgspec.structs.replace(

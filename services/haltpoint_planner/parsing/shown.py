@@ -25,8 +25,8 @@ _THOUGHTS_BEFORE: Final = re.compile(r"\A.*</(?:think(?:ing)?|reasoning)>", re.D
 _CALL_TAG: Final = r"</?(?:\w+:)?(?:tool|function|action|invoke|call|answer)(?:_?calls?|s)?\b[^<>\n]{0,64}>"
 _TAG: Final = rf"(?:(?:`{{3,}}|~{{3,}})[\w-]*[ \t]*|{MARKERS}|{_CALL_TAG}|\bfunctools\b)"
 _QUOTE: Final = rf"{QUOTES}|<"
-_LEAD: Final = rf"{_QUOTE}#=/\\(\[{{（［｛【〔〖〘〚⟨⟪❬❮❰≪＜"
-_CLOSING: Final = "⟩⟫❭❯❱≫＞"
+_LEAD: Final = rf"{_QUOTE}#=/\\(\[{{（［｛【〔〖〘〚⟨⟪❬❮❰≪＜〈《"
+_CLOSING: Final = "⟩⟫❭❯❱≫＞〉》"
 """Brackets that quote: labels are closed before a call, and an angle that is not opened is a prompt."""
 _MARK: Final = rf"(?<![^\n])[ ]{{0,3}}(?:\d{{1,2}}[.)]|->|[^\w\s{_LEAD}>]{{1,8}})[ \t]"
 _OPENING: Final = re.compile(rf"(?:{_MARK})?(?:(?:{_TAG}|-{{3}}\s*JSON_OUTPUT_START\s*-{{3}})\s*)*\Z", re.IGNORECASE)

@@ -11,7 +11,7 @@ from haltpoint.chain.checks.places import Leaf, is_at, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.model.canonical import form_of
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.running.job import Job
 
 Given = dict[str, tuple[Source, Leaf]]
@@ -23,10 +23,10 @@ _CHANCE: Final = 5
 
 def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec) -> Given:
     """The values of a nested call that its caller was given, and its targets that are a piece of such a text."""
-    sources, authors = job.request.sources or {}, job.nested or job.request.unasked == ToolKind.SKILL
+    sources = job.request.sources or {}
     known: dict[str, tuple[Source, Leaf]] = {}
     for leaf in leaves(from_json(job.arguments or "{}"), caller):
-        source = sources.get(leaf.place, None if authors else MODEL)
+        source = sources.get(leaf.place, None if job.nested else MODEL)
         if source is not None:
             known.setdefault(form_of(leaf.value, resolved=False).text, (source, leaf))
     found: Given = {}

@@ -246,8 +246,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
     class Data(Contract, kw_only=True):
         """One dispatched action; its arguments are the body.
 
-        `unasked` says why values need no origin: literal, skill (literal, and its caller's unsure values are in
-        `sources`), advisory, off, person (edited); without it they do.
+        `unasked` says why values need no origin: literal, advisory, off, person (edited); without it they do.
         """
 
         action_id: str

@@ -4,7 +4,6 @@ import pytest
 
 from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faults, task_fault
 from haltpoint.chain.model.limits import Policy
-from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Mode, Task
@@ -194,7 +193,7 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     assert words in fault.message
 
 
-ONLY_OURS = "The task brings `earlier`, `assigned`, `unsure` or `above`, which only the runtime fills in."
+ONLY_OURS = "The task brings `earlier`, `assigned` or `above`, which only the runtime fills in."
 
 
 @pytest.mark.parametrize(
@@ -208,7 +207,6 @@ ONLY_OURS = "The task brings `earlier`, `assigned`, `unsure` or `above`, which o
             ONLY_OURS,
         ),
         (Task(goal="x", assigned=Assignment("v1")), ONLY_OURS),
-        (Task(goal="do it", unsure={"x": Source(source=SourceKind.GOAL)}), ONLY_OURS),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),
         (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),

@@ -230,6 +230,20 @@ def test_c13_a_value_with_dots_that_is_whole_in_a_result_is_one() -> None:
     assert source(knows(open_ended(), {"link": "a/../b.html"}), "a/../b.html") == "result c.react.1 data.link"
 
 
+@pytest.mark.parametrize("repo", ["../lib", "../lib/", "./../lib", "./../lib/"])
+def test_c13_a_leading_dot_and_a_last_slash_are_free_in_a_value_with_dots(repo: str) -> None:
+    assert sent(open_ended("clone ../lib"), repo=repo).reasons == ()
+    assert reasons(sent(open_ended("clone lib"), repo=repo)) == [("repo", "model")]
+
+
+@pytest.mark.parametrize("path", ["~/../docs/", "~ x/../docs/", "C:/../docs/", "a:../docs/", "file:///../docs//"])
+def test_c13_a_yes_for_a_value_with_dots_covers_no_folder(path: str) -> None:
+    told = open_ended()
+    sent(told, "write", path=path)
+    ask_and_approve(told)
+    assert reasons(sent(told, "write", path="docs/x")) == [("path", "model")]
+
+
 @pytest.mark.parametrize("path", ["~/../docs/a.md", "C:/../docs/a.md", "https:/evil.example/../../docs/a.md"])
 def test_c13_dots_lead_from_elsewhere_into_no_folder(path: str) -> None:
     assert reasons(sent(open_ended("write into docs/"), "write", path=path)) == [("path", "model")]
@@ -452,6 +466,20 @@ def test_c13_what_a_hook_wrote_between_two_edits_is_not_the_persons() -> None:
     ask(told, json.dumps(hooked))
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=hooked | {"note": "c"}))
     assert {at: one.source.value for at, one in ran(told).sources.items()} == {"to": "model", "note": "person"}
+
+
+def test_c13_what_a_person_typed_first_is_theirs_when_they_edit_once_more_what_a_hook_changed() -> None:
+    told = open_ended()
+    sent(told, to="x@x.org", note="a")
+    ask(told)
+    typed_first = {"to": "ann@x.org", "note": "a"}
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=typed_first))
+    order, hooked = told.dispatches[-1], {"to": "ann@x.org", "note": "b"}
+    asked = Confirmation(action="send", target=Target(id="send"), message="?", digest="d", arguments=json.dumps(hooked))
+    kept = Metadata(action_id=told.action.id, sources=order.sources, approval=order.approval)  # as a worker has it
+    told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, metadata=kept))
+    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=hooked | {"note": "c"}))
+    assert {at: one.source.value for at, one in ran(told).sources.items()} == {"to": "person", "note": "person"}
 
 
 @pytest.mark.parametrize(
@@ -689,14 +717,18 @@ def test_c13_targets_are_known_by_format_mark_or_name_at_every_depth(
             "repositories",
             "hostname",
             "user_id_list",
-            "emailAddr",
             "forward_to",
-            "contacts",
         ),
     ],
 )
 def test_c13_the_table_knows_the_usual_names(name: str) -> None:
     assert reasons(sent(open_ended(), **{name: "e"})) == [(name, "model")]
+
+
+def test_c13_a_record_of_a_contact_and_a_chat_have_no_name_of_a_target() -> None:
+    said: dict[str, Any] = {"contact": {"name": "Ann Lee", "company": "X"}, "chat": [{"role": "user", "content": "hi"}]}
+    said["local_addr"] = "0.0.0.0"
+    assert sent(open_ended(), **said).reasons == ()
 
 
 def test_c13_the_policy_adds_and_removes_names() -> None:
@@ -819,6 +851,23 @@ def test_c13_a_format_says_more_than_the_name_of_a_path() -> None:
     write = spec("write", parameters=parameters)
     (leaf,) = leaves({"file": "docs/eve@evil.example"}, write)
     assert (leaf.named, leaf.is_path) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("schema", "asked"),
+    [
+        ({"anyOf": [{"type": "string", "format": "uri"}, {"type": "string", "format": "path"}]}, False),
+        ({"anyOf": [{"type": "string", "format": "uri"}, {"type": "string"}]}, False),
+        ({"anyOf": [{"type": "string", "format": "uri"}, {"type": ["string", "null"]}]}, False),
+        ({"anyOf": [{"type": "string", "format": "uri"}, {"type": "null"}]}, True),
+        ({"type": "string", "anyOf": [{"type": "string", "format": "uri"}]}, True),
+        ({"type": "string", "format": "uri"}, True),
+    ],
+)
+def test_c13_a_path_that_may_be_a_url_too_is_judged_by_its_folder(schema: dict[str, Any], asked: bool) -> None:
+    put = spec("put", read_only=False, parameters=typed(output_path=schema))
+    told = open_ended("write into out/", put)
+    assert (sent(told, "put", output_path="out/f2.md").reasons != ()) == asked
 
 
 @pytest.mark.parametrize("name", ["destination", "destination_email", "file_id", "folder_account", "dest", "dst"])
@@ -1032,13 +1081,29 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
         ({"query": "[2001:db8::7]/?d=2"}, True),
         ({"query": "//nowhere.org/?d=2"}, True),
         ({"query": "see //nowhere.org/?d=2"}, True),
+        ({"query": "http://localhost/?d=2"}, True),
         ({"query": "http:/nowhere.org/?d=2"}, True),
         ({"query": "see http:nowhere.org/?d=2"}, True),
         ({"query": "https:\\\\nowhere.org\\2"}, True),
         ({"query": "nowhere.org\\2"}, True),
         ({"query": "x@nowhere.org/?d=2"}, True),
-        ({"query": "nowhere.org/?d=2 3"}, True),
-        ({"query": "named.org/?d=2 3"}, True),
+        ({"query": "see http:/nowhere.org/?d=2"}, True),
+        ({"query": "nowhere.xn--p1ai/?d=2"}, True),
+        ({"query": "нет.рф/?d=2"}, True),
+        ({"query": "see //нет.рф/?d=2"}, True),
+        ({"query": "нет.рф"}, True),
+        ({"query": "nowhere.org/?d=2 3"}, False),
+        ({"query": "node.js/express tutorial for beginners"}, False),
+        ({"query": "Vue.js? what is it"}, False),
+        ({"query": "python.org/downloads how to"}, False),
+        ({"query": "os.path.join()"}, False),
+        ({"query": '"node.js"'}, False),
+        ({"query": "[a]"}, False),
+        ({"query": "title:/foo/"}, False),
+        ({"query": "nginx http:403 error"}, False),
+        ({"query": "what http:// and http:/ mean"}, False),
+        ({"query": "//nolint directive"}, False),
+        ({"query": " named.org/?d=2"}, False),
         ({"query": "named.org/?d=2"}, False),
         ({"query": "203.0.113.8/?d=2"}, False),
         ({"query": "x@nowhere.org"}, False),

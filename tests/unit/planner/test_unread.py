@@ -297,11 +297,15 @@ BESIDE = [
                 "¨¨",
                 "〔〕",
                 "［］",
+                "〈〉",
+                "《》",
             ),
             *((sign, sign) for sign in QUOTATION_MARKS),
         )
     ),
     f"The mail says ❮Please run {MADE}❯",
+    f"The mail says《Please run {MADE}》",
+    f"The mail says〈Please run {MADE}〉",
     f'**Action**: "{MADE}"',
     f"> I do this now:\n> {MADE}",
     f"I'll do it\n{MADE}\n'",
@@ -396,6 +400,7 @@ OPENS = [
     "⟫ {}",
     "〔工具调用〕{}",
     "I send it.\n〖工具〗{}",
+    "《工具》{}",
     "I send it.\n⟦{}⟧",
     "It's 5″ {}",
 ]

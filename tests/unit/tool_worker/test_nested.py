@@ -491,8 +491,6 @@ def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
         ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "Declare mailbox of notify"),
         ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
         ("notify", {"mailbox": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
-        ("notify", {"mailbox": "e@x.org"}, {"unasked": "skill", "sources": of(SourceKind.MODEL)}, "Declare mailbox"),
-        ("notify", {"mailbox": "e@x.org"}, {"unasked": "skill"}, "e@x.org"),
         ("notify", {"mailbox": "x", "whom": "e@x.org"}, {}, "e@x.org"),
         ("pass_on", {"words": "Hello - E@x.org."}, {}, "Declare words of pass_on"),
         ("pass_on", {"words": "Hello to-e@x.org"}, {}, "Declare words of pass_on"),

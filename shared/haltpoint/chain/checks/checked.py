@@ -35,8 +35,8 @@ MOST: Final = 1000
 """Values of a call whose sources are looked for; targets before others."""
 
 
-WRITTEN: Final = Source(source=SourceKind.GOAL, where="plan")
-"""The source of what the author of a literal plan has written into it."""
+_PLAN: Final = Source(source=SourceKind.GOAL, where="plan")
+"""The source of what the submitter of a literal plan has written into it."""
 
 
 @dataclass(eq=False)
@@ -100,7 +100,7 @@ class CheckedCall:
         written = {leaf.value for call in calls for leaf in leaves(call.arguments)}
         first = sorted(self.leaves, key=lambda leaf: not leaf.named)[:MOST]
         seen = (leaf for leaf in first if len(leaf.place) <= SHORT)
-        return {leaf.place: WRITTEN if leaf.value in written else self.known.source(leaf) for leaf in seen}
+        return {leaf.place: _PLAN if leaf.value in written else self.known.source(leaf) for leaf in seen}
 
     @property
     def made_up(self) -> Correction | None:

@@ -106,8 +106,8 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why a task cannot be accepted; None when it can."""
-    if task.earlier or task.assigned is not None or task.unsure or task.above:
-        return "The task brings `earlier`, `assigned`, `unsure` or `above`, which only the runtime fills in."
+    if task.earlier or task.assigned is not None or task.above:
+        return "The task brings `earlier`, `assigned` or `above`, which only the runtime fills in."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
     if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on

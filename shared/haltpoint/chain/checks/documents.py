@@ -80,7 +80,8 @@ class Document:
 
     def _is_in_call(self, form: Form) -> bool:
         texts, whole = self._given
-        return any(form.is_repeated_in(texts[number]) for number in holding(form, whole))
+        repeated = (texts[number] for number in holding(form, whole))
+        return any(form.found_in(text) or canonical(text) == form.text for text in repeated)
 
     def _is_foreign(self, path: Path) -> bool:
         return any(len(at) <= len(path) and covers(at, path) for at in self._foreign)

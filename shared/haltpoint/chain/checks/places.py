@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from haltpoint.chain.model.canonical import ELSEWHERE, Form, form_of, words_of
 from haltpoint.chain.model.references import KEYS, Part, Path, Place, covers, general, parse_path, path_text, walk
-from haltpoint.chain.model.typed import Nodes, below, fields_of, nodes_of
+from haltpoint.chain.model.typed import FURTHER, Nodes, below, fields_of, nodes_of
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 
@@ -22,7 +22,7 @@ TABLE: Final = (
     *("href", "endpoint", "callback", "bucket", "repo", "repository", "repositories", "iban", "*_iban", "bic"),
     *("sort_code", "account", "*_account", "account_*", "wallet", "*_wallet", "card_number", "path", "*_path", "file"),
     *("filename", "filepath", "outfile", "folder", "directory", "directories", "dir", "destination", "destination_*"),
-    *("dest", "dst", "hostname", "ip", "*_id_list", "emails_to", "*_addr", "contact", "chat", "forward_to", "copy_to"),
+    *("dest", "dst", "hostname", "ip", "*_id_list", "emails_to", "forward_to", "copy_to"),
 )
 """The names of parameters that say to whom or where, in the singular; the policy file changes it."""
 _FIELD: Final = re.compile(
@@ -42,8 +42,8 @@ _TABLE_ALONE: Final = Targets()
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A text or number of the arguments. `place` has numbers, `parameter` has none; `named` by the table of targets,
-    `formed` if a format says what it is. A key has the parameter of its object, `KEYS` at the end of its path, and its
-    own name in the place: `members{ann@x.org}`.
+    `formed` if a format alone says what it is. A key has the parameter of its object, `KEYS` at the end of its path,
+    and its own name in the place: `members{ann@x.org}`.
     """
 
     path: Path
@@ -89,7 +89,7 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
         elif isinstance(one, list) and own:
             inside.update((*path, number) for number in range(len(one)))
         elif isinstance(one, str | int | float) and not isinstance(one, bool):
-            found.append(Leaf(path, place, parameter, one, own, own and _is_formed(nodes_at(spec, path))))
+            found.append(Leaf(path, place, parameter, one, own, own and _is_formed_alone(nodes_at(spec, path))))
     return found
 
 
@@ -116,6 +116,12 @@ def is_target(leaf: Leaf, spec: ToolSpec) -> bool:
 
 def _is_formed(nodes: Nodes) -> bool:
     return any(node.get("format") in FORMATS for node in nodes)
+
+
+def _is_formed_alone(nodes: Nodes) -> bool:
+    """Whether a format says what the value is, and no alternative takes a plain text or a path."""
+    texts = (node for node in nodes if node.get("type") in ("string", ["string", "null"]) and FURTHER.isdisjoint(node))
+    return _is_formed(nodes) and all(node.get("format") in FORMATS for node in texts)
 
 
 def is_default(spec: ToolSpec, value: Any, path: Path) -> bool:

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import hand_on_fault
-from haltpoint.chain.checks.checked import WRITTEN, CheckedCall
+from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
 from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.goal import intent_of, with_effects
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
-from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target, leaves
+from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.checks.templates import within
@@ -35,15 +35,15 @@ from haltpoint.contracts.work.thoughts import Correction, Violation
 SHOWN: Final = 20
 """Values of one call that a question names one by one."""
 _WIDTH: Final = 80
-_NAME: Final = r"((?:[\w-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3}|\[[\da-f:.]+\])"
+_NAME: Final = r"((?:[\w-]+\.)+(?:xn--[a-z\d-]+|[^\W\d_]{2,})|\d+(?:\.\d+){3}|\[[\da-f.]*:[\da-f:.]+\])"
 _URL: Final = re.compile(
-    rf"(?:[a-z][a-z0-9+.-]{{1,20}}:[/\\]+|(?:https?|wss?|ftp):|[/\\]{{2}}(?={_NAME}))[^\s\"'<>]+", re.IGNORECASE
+    rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|(?:https?|wss?|ftp):(?:[/\\]++|(?={_NAME}))|[/\\]{{2}}(?={_NAME}))[^\s\"'<>]+",
+    re.IGNORECASE,
 )
 _HOST_FIRST: Final = re.compile(
-    rf"[^\w\[]*+(?P<user>(?:[^\s/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#].*|(?(user)(?!)|\W*))",
-    re.IGNORECASE | re.DOTALL,
+    rf"[^\w\[\s]*+(?P<user>(?:[^\s/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#]\S*|(?(user)(?!)))", re.IGNORECASE
 )
-"""What a tool may read as a URL without its scheme; an e-mail address is none."""
+"""What a tool may read as a URL without its scheme; an e-mail address is none, and words are none."""
 _HOST: Final = re.compile(rf"(?:[a-z][a-z0-9+.-]*://)?{_NAME}(?::\d{{1,5}})?(?:[/?#][^\s\\]*)?", re.IGNORECASE)
 """A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
 _WHY: Final = {
@@ -113,56 +113,17 @@ def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
             found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
     if checked.mode is not Mode.STRICT:
         return tuple(found)
-    found += _about_targets(checked, checked.sources)
-    if (done := effect_before(checked)) is not None:
-        found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
-    return tuple(found)
-
-
-def reasons_inside(checked: CheckedCall) -> tuple[Reason, ...]:
-    """The reasons to ask about the next call of a skill's step: its results do not make the caller's unsure values
-    safe. What the call has from nowhere else is the author's.
-    """
-    work, sources = checked.work, dict[str, Source]()
-    if not work.task.unsure or checked.mode is not Mode.STRICT:
-        return ()
-    written = leaves(work.steps[checked.index].actions[work.run[checked.index].taken].arguments)
-    given = {leaf.place for leaf in written}  # about these a person was asked before the skill began
-    for leaf in checked.leaves:
-        unsure = () if leaf.place in given else work.task.unsure.items()
-        repeated = next((one for text, one in unsure if leaf.form.is_repeated_in(text)), None)
-        sources[leaf.place] = WRITTEN if repeated is None else checked.known.source(leaf)
-        if repeated is not None and sources[leaf.place].source in _WHY:
-            sources[leaf.place] = repeated
-    return tuple(_about_targets(checked, sources))
-
-
-def unsure_inside(checked: CheckedCall, sources: dict[str, Source]) -> dict[str, Source]:
-    """The values of a skill's call that its steps must not make safe, by their texts: those out of a text or from
-    nowhere, and those that its own caller had, but for the targets, which a person has looked at.
-    """
-    if checked.mode is not Mode.STRICT or (checked.spec.read_only and not checked.spec.outward):
-        return {}
-    found, seen = dict(checked.work.task.unsure), set[str]()
-    models = checked.work.origin is not PlanOrigin.LITERAL
-    for leaf in checked.leaves:
-        source = sources.get(leaf.place, MODEL)
-        if is_target(leaf, checked.judged) or _is_covered(checked, leaf):
-            seen.add(form_of(leaf.value, resolved=False).text)
-        elif models and source.source in _WHY and (leaf.named or isinstance(leaf.value, str)):
-            found.setdefault(str(leaf.value), source)
-    return {text: source for text, source in found.items() if form_of(text, resolved=False).text not in seen}
-
-
-def _about_targets(checked: CheckedCall, sources: dict[str, Source]) -> Iterator[Reason]:
-    tool, targets = checked.spec.name, list(_unnamed(checked, sources))
+    targets = list(_unnamed(checked))
     for leaf, source in targets[:SHOWN]:
         answered = source is not None and checked.known.is_answered(source)
-        yield about_target(tool, leaf, source, answered=answered)
+        found.append(about_target(tool, leaf, source, answered=answered))
     if len(targets) > SHOWN:
         more = f"{len(targets) - SHOWN} more values of {tool}"
         words = f"{more} are not known to be in your words, nor whole in a result."
-        yield Reason(kind=ReasonKind.TARGET, words=words)
+        found.append(Reason(kind=ReasonKind.TARGET, words=words))
+    if (done := effect_before(checked)) is not None:
+        found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
+    return tuple(found)
 
 
 def about_target(tool: str, leaf: Leaf, source: Source | None, *, answered: bool = False) -> Reason:
@@ -187,26 +148,24 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
         return tuple(dict.fromkeys((*work.granted, Grant(tool=action.tool))))
     new = list[Grant]()
     checked = CheckedCall(work, action.step, spec, read_json(arguments))
-    for leaf, _ in _unnamed(checked, checked.sources):
-        folders = folders_of(str(leaf.value)) if _has_folder(leaf, checked.judged) else ()
-        covered = next((f"{folder.rstrip('/')}/" for folder in folders), leaf.form.text)
-        value = covered if reach is Reach.VALUE else None
+    for leaf, _ in _unnamed(checked):
+        value = next(_folders(leaf, checked.judged), leaf.form.text) if reach is Reach.VALUE else None
         new.append(Grant(tool=action.tool, parameter=leaf.parameter, value=value))
     return tuple(dict.fromkeys((*work.granted, *new)))
 
 
-def _unnamed(checked: CheckedCall, sources: dict[str, Source]) -> Iterator[tuple[Leaf, Source | None]]:
+def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
     """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers. A value
     that has the origin which its tool declares is checked before, and needs no more (C6). Without a source are those of
     very many, or at a very long place, which were not looked for.
     """
     spec = checked.judged
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
-        source = sources.get(leaf.place)
-        unsure = source is None or source.source in _WHY
+        source = checked.sources.get(leaf.place)
         if spec.read_only:
-            unsure, source = unsure and _carries_out(checked, leaf, source or MODEL), MODEL
+            unsure, source = _carries_out(checked, leaf, source or MODEL), MODEL
         else:
+            unsure = source is None or source.source in _WHY
             unsure = unsure and not is_at(leaf.path, spec.provenance) and is_target(leaf, spec)
         if unsure and not _is_covered(checked, leaf):
             yield leaf, source
@@ -216,7 +175,7 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     """Whether data could leave the system by a value: a URL or host that the model put together. One whose host the
     user, a person or the context names carries data nowhere else.
     """
-    text, known = str(leaf.value), checked.known
+    text, known = str(leaf.value).strip(), checked.known
     host = _HOST.fullmatch(text)
     if host or _HOST_FIRST.fullmatch(text) or is_target(leaf, checked.judged):
         return source.source is SourceKind.MODEL and not (host and known.named(form_of(host[1])))
@@ -224,9 +183,10 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     return any(known.source(replace(leaf, value=part)).source is SourceKind.MODEL for part in parts)
 
 
-def _has_folder(leaf: Leaf, spec: ToolSpec) -> bool:
-    """Whether a value is judged by the folder that it is in."""
-    return leaf.is_path or bool(within(leaf, spec))
+def _folders(leaf: Leaf, spec: ToolSpec) -> Iterator[str]:
+    """The folders that a value is judged by, as a yes names them: with a slash at the end."""
+    folders = folders_of(str(leaf.value)) if leaf.is_path or within(leaf, spec) else ()
+    return (f"{folder.rstrip('/')}/" for folder in folders)
 
 
 def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
@@ -243,9 +203,9 @@ def _is_covered(checked: CheckedCall, leaf: Leaf) -> bool:
         and normpath(folder) in folders_of(join(folder, value) if isabs(folder) else value)
     ):
         return True
+    covering = {None, leaf.form.text, *_folders(leaf, spec)}
     return any(
-        one.value in (None, leaf.form.text)
-        or (one.value.endswith("/") and _has_folder(leaf, spec) and normpath(one.value) in folders_of(value))
+        one.value in covering
         for one in checked.work.granted
         if one.tool == spec.name and one.parameter in (None, leaf.parameter)
     )

@@ -80,6 +80,10 @@ def _resolved(text: str) -> str:
     return normpath(re.sub("^/+", "/", text))
 
 
+def _stripped(text: str) -> str:
+    return text.removeprefix("./").rstrip("/")
+
+
 _ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"
 _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
@@ -121,10 +125,6 @@ class Form:
         """Whether a folded document may hold it: one that may not is never parsed."""
         return any(map(document.__contains__, self.needles))
 
-    def is_repeated_in(self, text: str) -> bool:
-        """Whether a text is the value, in whatever spelling, or holds it."""
-        return self.found_in(text) is not None or canonical(text) == self.text
-
     def found_in(self, words: str) -> tuple[int, int] | None:
         """Where a text holds the value as a word or phrase of its own, in whatever case; None where it does not."""
         text, wanted, at = words.lower(), self.text.lower(), -1
@@ -149,8 +149,8 @@ class Form:
 @lru_cache(maxsize=1024)
 def _form(text: str, *, plain: bool, resolved: bool) -> Form:
     rows = TABLE if len(text) <= _LONG and not plain else ()
-    rows = rows if resolved or ".." not in text else tuple(row for row in rows if row[1] is not _resolved)
     _, make, spelled = next((row for row in rows if row[0].fullmatch(text)), (None, str, None))
+    make = _stripped if make is _resolved and not resolved and ".." in text else make
     form = make(text)
     ways = [form.partition("\n")[0]]
     if make is _day:

@@ -31,7 +31,7 @@ _NAMES: Final = ("string", "boolean", "integer", "number", "array", "object", "n
 _KINDS: Final[dict[type, str]] = dict(zip(_TYPES, _NAMES, strict=True))
 
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-_FURTHER: Final = frozenset({"$ref", *_BRANCHES})
+FURTHER: Final = frozenset({"$ref", *_BRANCHES})
 
 Node = dict[str, Any]
 Nodes = tuple[Node, ...]
@@ -145,7 +145,7 @@ def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozense
         if not isinstance(one, dict):
             continue
         found.append(one)
-        if _FURTHER.isdisjoint(one) or not ends.isdisjoint(one):
+        if FURTHER.isdisjoint(one) or not ends.isdisjoint(one):
             continue
         target = one.get("$ref")
         if isinstance(target, str) and target not in followed:

@@ -18,11 +18,9 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.intent import barred_inside, bounds_inside
-from haltpoint.chain.checks.reasons import unsure_inside
 from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
-from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
@@ -140,7 +138,7 @@ def send(
     if spec.kind is ToolKind.AGENT:
         handed_on = hand_on(work, action, call.arguments)
         return handed_on if isinstance(handed_on, StartChild) else StepEnd(index, handed_on)
-    sources = _sources(work, call, action.id)
+    sources = {} if literal and not work.world.policy.sourced else call.sources
     return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
 
 
@@ -154,9 +152,7 @@ def child_for(
         words = f"{spec.name}: its arguments hold a $from, which would be read as one of the skill's"
         return failed(Code.NOT_RESOLVED, words)
     steps = fill(plan, arguments)
-    call = CheckedCall(work, action.step, spec, arguments)
-    unsure = unsure_inside(call, _sources(work, call, action.id))
-    if len(json.encode((steps, unsure))) > MAX_BODY:
+    if len(json.encode(steps)) > MAX_BODY:
         words = f"{spec.name}: its steps with these arguments have more than {MAX_BODY} bytes"
         return failed(Code.NOT_RESOLVED, words)
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
@@ -165,7 +161,7 @@ def child_for(
     if bound.ask_before or bound.forbidden:
         passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
-    task = Task(goal=goal, plan=steps, undo=undo_of(work), unsure=unsure, above=work.task.path, **passed_on)
+    task = Task(goal=goal, plan=steps, undo=undo_of(work), above=work.task.path, **passed_on)
     return StartChild(started, task, work.deadline, **said)
 
 
@@ -181,33 +177,19 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
             record(work, resolve_error(work, action, ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)))
         return step_failed(action.step, Code.TOOL_GONE, words)
     again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
-    approval = work.approvals.get(action.id)
+    call, approval = CheckedCall.of(work, action), work.approvals.get(action.id)
+    sources = call.sources
+    if approval is not None and (proposed := approval.proposed) is not None:
+        seen = CheckedCall(work, call.index, call.spec, read_json(proposed))
+        sources = written_over(seen.sources, proposed, action.arguments, SourceKind.PERSON)
     rest = work.resting.get(action.id)
     warned = () if action.outcome is None else action.outcome.warnings
     notes: tuple[str, ...] = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
     if (before := work.stands_in_for(again)) is not None:
         notes += (f"{before.tool} failed without an effect, and {again.tool} was called in its place",)
     said: dict[str, Any] = {"reconcile": reconcile, "limited": 0 if rest is None else rest.limited, "notes": notes}
-    sources = _sources(work, CheckedCall.of(work, action), action.id)
-    said |= {"reasons": reasons, "stands_in_for": before, "sources": sources}
-    return _order(work, again, spec, approval=approval, again=True, **said)
-
-
-def _sources(work: Work, call: CheckedCall, action: str) -> dict[str, Source]:
-    """The sources of a call's values: inside of a skill also those of its caller's unsure ones, and what a person wrote
-    into the action's call is theirs.
-    """
-    approval, unsure = work.approvals.get(action), work.task.unsure
-    proposed = None if approval is None else approval.proposed
-    seen = call if proposed is None else CheckedCall(work, call.index, call.spec, read_json(proposed))
-    sources = seen.sources
-    if unsure:
-        known = {canonical(text): source for text, source in unsure.items()}
-        texts = ((leaf.place, canonical(leaf.value)) for leaf in seen.leaves)
-        sources = sources | {place: known[text] for place, text in texts if text in known}
-    if proposed is None:
-        return sources
-    return written_over(sources, proposed, write_json(call.arguments), SourceKind.PERSON)
+    said |= {"reasons": reasons, "stands_in_for": before}
+    return _order(work, again, spec, approval=approval, again=True, sources=sources, **said)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
@@ -216,7 +198,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
-        unasked = ToolKind.SKILL if work.task.unsure else PlanOrigin.LITERAL
+        unasked = PlanOrigin.LITERAL
     elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
         unasked = SourceKind.PERSON
     elif spec.provenance and (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:

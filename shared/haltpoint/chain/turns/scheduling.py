@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.reasons import reasons_inside
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -169,8 +168,7 @@ def _through_gate(work: Work, index: int) -> Next | None:
     calls is left or under way. A step that is ready begins with it.
     """
     step, call = work.steps[index], literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-    reasons = reasons_inside(call) if isinstance(call, CheckedCall) else ()
-    if isinstance(call, CheckedCall) and work.active and is_held(call, reasons):
+    if isinstance(call, CheckedCall) and work.active and is_held(call):
         return None
     if work.run[index].status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
@@ -180,7 +178,7 @@ def _through_gate(work: Work, index: int) -> Next | None:
         work.tell(FactType.STEP_STARTED, index, **ignored)
     run = work.run[index]
     if isinstance(call, CheckedCall):
-        return send(work, call, reasons)
+        return send(work, call)
     if call is not None:
         if not step.actions[run.taken].optional:
             return StepEnd(index, call)

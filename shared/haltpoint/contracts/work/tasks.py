@@ -8,7 +8,6 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Seconds, Strict
-from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
 
@@ -97,8 +96,6 @@ class Task(Strict):
     `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
     ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
     for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1). `agent` is who works on it.
-    `unsure` are the values that a skill was called with, as texts, and that its steps must not make safe: those from a
-    text or a model (C13).
     """
 
     goal: Annotated[str, Meta(max_length=32_768)] = ""
@@ -122,9 +119,8 @@ class Task(Strict):
     user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()
     deadline: datetime | None = None
-    # Filled in when the task is accepted, or when a skill begins; a submitter may not.
+    # Filled in when the task is accepted; a submitter may not.
     earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
-    unsure: Annotated[dict[str, Source], Meta(extra={"hidden": True})] = field(default_factory=dict)
     assigned: Annotated[Assignment | None, Meta(extra={"hidden": True})] = None
     above: Annotated[tuple[str, ...], Meta(extra={"hidden": True})] = ()
 
