@@ -20,7 +20,6 @@ import msgspec
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.events import ThoughtRequest
-from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
@@ -113,8 +112,7 @@ class ChatCompletions:
             body["tool_choice"] = "required" if prompt.force else "auto"
         if prompt.schema is not None:
             # A tool's own schema may use what strict servers refuse.
-            strict = request.kind not in (ThoughtKind.ACT, ThoughtKind.REASON)
-            form = {"name": request.kind.value, "strict": strict, "schema": prompt.schema}
+            form = {"name": request.kind.value, "strict": not prompt.tools, "schema": prompt.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         # A model that said the wrong thing would say it again: the second time it may vary.
         return body | {"temperature": 0 if request.attempt == 1 else 0.4, "max_tokens": self._settings.max_tokens}

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.agents import LONGEST_TASK
 from haltpoint.chain.model.references import write_json
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.contracts.work.thoughts import Proposal
@@ -52,13 +52,13 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
         return _unreadable(kept, "the reply holds several decisions; decide once")
     if prose and not text.rstrip("` \n").endswith(_END):
         return _unreadable(kept, "the decision is inside of prose; answer with the JSON object alone")
-    return _with(kept, said[0], goal)
+    return _with(kept, said[0], tools, goal)
 
 
-def _with(proposal: Proposal, said: Mapping[str, Any], goal: str) -> Proposal:
+def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolSpec], goal: str) -> Proposal:
     """The proposal with the decision, or with what is wrong with that."""
     given = [one for name in _TARGETS for one in listed(said.get(name))]
-    names = [bare_name(one)[:_NAME] if isinstance(one, str) else "" for one in given]
+    names = [_agent(one, tools)[:_NAME] if isinstance(one, str) else "" for one in given]
     targets = tuple(dict.fromkeys(names))
     if not targets or "" in targets:
         return _unreadable(proposal, "the decision names no agent in target_agents")
@@ -71,6 +71,13 @@ def _with(proposal: Proposal, said: Mapping[str, Any], goal: str) -> Proposal:
     if len(msgspec.json.encode(calls)) > _SIZE:
         return _unreadable(proposal, "the decision is too long; say the task in fewer words")
     return replace(proposal, calls=(*calls, *proposal.calls), routing=decided, faults=())
+
+
+def _agent(name: str, tools: Mapping[str, ToolSpec]) -> str:
+    """The agent that a model names, also in another case, where only one can be meant."""
+    bare = bare_name(name)
+    alike = [one for one, spec in tools.items() if spec.kind is ToolKind.AGENT and one.casefold() == bare.casefold()]
+    return alike[0] if len(alike) == 1 else bare
 
 
 def _decisions_in(value: object) -> Iterator[dict[str, Any]]:

@@ -126,7 +126,8 @@ def _route(context: Context) -> Prompt:
     handed_on = any(receipt.tool in agents for receipt in context.receipts)
     due = _ANSWER_OR_DECIDE if handed_on else _DECIDE if own else _DECIDE_NOW
     said = messages(wording.ROUTER, replace(context, tools=own), _route_task(context), _reminder(context, due))
-    schema = None if own or handed_on else decision_schema([one.name for one in context.choices])
+    form = decision_schema([one.name for one in context.choices])
+    schema = None if handed_on else {"anyOf": [form, call_schema(list(own.values()))]} if own else form
     return Prompt(said, tuple(map(native, own.values())), schema=schema)
 
 

@@ -99,6 +99,12 @@ def test_c12_an_open_ended_task_begins_with_a_thought_about_its_goal() -> None:
     assert reasons(story) == []
 
 
+def test_c12_no_model_reads_a_goal_where_no_tool_has_effects() -> None:
+    story = Story(Task(goal="Find Ann", style=Style.REACT), FIND, LOCKED)
+    story.submit(read=False)
+    assert (story.chain.status, story.thought.kind) == (ChainStatus.EXECUTING, ThoughtKind.REASON)
+
+
 @pytest.mark.parametrize(
     "words", ["tell JOHN", "Tell John", "TellJohn", '"Tell John"', "„Tell  John\u201c", "Tell\nJohn"]
 )

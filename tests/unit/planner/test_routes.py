@@ -53,6 +53,7 @@ def names(proposal: Proposal) -> list[str]:
         f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---",
         f'<think>Or {{"target_agent": "general"}}?</think>{json.dumps(SAID)}',
         json.dumps({"decision": SAID}),
+        json.dumps({**SAID, "target_agent": "Billing"}),
         json.dumps([SAID, SAID]),
         f"{json.dumps(SAID)}\n{json.dumps(SAID)}",
         "{'target_agent': 'billing', 'task': 'Pay it back', 'reasoning': 'money', 'confidence': 0.8,}",
@@ -164,7 +165,16 @@ def test_i2_the_prompt_has_the_agents_in_words_and_only_the_tools_as_tools() -> 
         f"Goal: {GOAL}"
     )
     assert [one["function"]["name"] for one in prompt.tools] == ["find_order"]
-    assert (prompt.force, prompt.schema) == (False, None)
+    assert prompt.force is False
+
+
+def test_i2_a_turn_with_tools_has_the_form_of_a_decision_or_of_a_call() -> None:
+    """A small model that has no form for a call writes it in ways that cannot be read."""
+    prompt = asked()
+    assert prompt.schema is not None
+    decision, call = prompt.schema["anyOf"]
+    assert decision["properties"]["target_agents"]["items"]["enum"] == ["billing", "general"]
+    assert call["properties"]["name"]["enum"] == ["find_order"]
 
 
 def test_i2_a_forced_decision_has_its_form_and_no_tools() -> None:

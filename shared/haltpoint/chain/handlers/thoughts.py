@@ -6,7 +6,7 @@ import msgspec
 
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
 from haltpoint.chain.checks.deeds import false_marks
-from haltpoint.chain.checks.goal import ask_again, goal_of, note_look, take_up
+from haltpoint.chain.checks.goal import ask_again, goal_of, note_look, take_up, with_effects
 from haltpoint.chain.checks.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
@@ -87,7 +87,8 @@ def begin_assigned(work: Work) -> Next | None:
     if task.style is Style.PLAN:
         return think_plan(work)
     modes = (task.mode, *work.world.policy.modes.values())
-    if task.intent is None and any(mode is not Mode.OFF for mode in modes):
+    changing = any(with_effects(spec) and not spec.internal for spec in work.world.tools.values())
+    if task.intent is None and changing and any(mode is not Mode.OFF for mode in modes):
         return think_intent(work)
     take_up(work, None)
     begin_open(work)
