@@ -4,8 +4,9 @@
 which a person is asked first, was never started and leaves no doubt.
 
 When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
-not on its first delivery, which runs under epoch 0; whoever takes it over claims it. So what nobody has to fence costs
-nothing. Right before the effect the worker looks at its lease: it may have slept since, and another have the action.
+not on its first delivery, which runs under epoch 0, unless it has waited so long that its chain may be cancelled by
+now; whoever takes it over claims it. So what nobody has to fence costs nothing. Right before the effect the worker
+looks at its lease: it may have slept since, and another have the action.
 
 When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. Then a person decides.
 """
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from opentelemetry.trace import Span, SpanKind
@@ -39,6 +40,9 @@ from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, faul
 from haltpoint_tool_worker.results.outcomes import Reading, read_ended, read_failure, timed_out, with_deed
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Ended, Run, Runner, Stopped
+
+_LONG_WAIT: Final = 500
+"""Ms in its queue after which a repeatable call is claimed, too."""
 
 _log = logs.get(__name__)
 
@@ -112,7 +116,8 @@ class Pipeline:
             late = await self._effects.reserve(job, spec, call.effect, call.seconds)
             if late is not None:
                 return self._finished(job, late, began, call.records)
-        if call.approved or call.effect is not None or not job.repeatable:
+        waited = began - int(job.ref.entry.partition("-")[0])
+        if call.approved or call.effect is not None or not job.repeatable or waited > _LONG_WAIT:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status, call)

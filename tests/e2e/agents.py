@@ -11,7 +11,7 @@ description = "Takes every wish."
 prompt = "You are the desk."
 style = "react"
 tools = ["lookup_contacts"]
-agents = ["courier", "finder"]
+agents = ["courier", "finder", "guard"]
 
 [[agents]]
 name = "courier"
@@ -25,6 +25,12 @@ name = "finder"
 description = "Finds a person."
 style = "react"
 tools = ["lookup_*"]
+
+[[agents]]
+name = "guard"
+description = "Watches a post."
+style = "react"
+tools = ["keep_watch"]
 """
 
 
@@ -61,6 +67,7 @@ AGENTS: Final[list[dict[str, Any]]] = [
     when("reason", _FIND, {"content": _FOUND}),
     when("reason", _PASS, {"content": "Passed on."}, results=["send_message"]),
     when("reason", _PASS, _call("send_message", recipient_id="{{goal.id}}", content="{{goal.words}}")),
+    when("reason", r"^Watch (?P<post>\w+)", _call("keep_watch", post="{{goal.post}}")),
     # The careless one does the work of another agent itself, then has it done with an id that nobody has looked up.
     when("reason", _SHOUT, {"content": "I told them all."}, results=["courier"]),
     when(

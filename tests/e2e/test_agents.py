@@ -7,10 +7,12 @@ import pytest
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.work.tasks import Task
 from tests.e2e.agents import AGENTS_FILE
 from tests.e2e.otlp import Received, Receiver
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
+from tests.support.builders import call, plan, tool_step
 
 
 @pytest.fixture
@@ -107,6 +109,32 @@ async def test_r1_whoever_cancels_the_task_cancels_what_it_was_handed_on_to(
     below = await client.attach(child).result()
     assert below.status == "cancelled"
     assert [one.status.value for one in below.chain.requests] == ["withdrawn"]
+
+
+async def test_r1_ten_agents_at_work_are_cancelled_with_the_task_and_their_tools_hear_of_it(
+    system: Running, client: Client, agents: str
+) -> None:
+    posts = [f"post{number}" for number in range(10)]
+    steps = [tool_step(post, call("guard", task=f"Watch {post}")) for post in posts]
+    run = await client.run(task=Task(goal="Watch all posts", plan=plan(*steps), agent="desk", parallel=10))
+
+    async def all_at_work() -> bool:
+        children = (await client.chain(run.id)).children
+        return [one.status for one in children] == ["executing"] * 10 and any(system.written(run.id))
+
+    await wait_until(all_at_work)
+    await client.cancel(run.id)
+    ends = [await client.attach(one).result() for one in (run.id, *(f"{run.id}~{post}-1" for post in posts))]
+    assert {one.status for one in ends} == {"cancelled"}
+    why = [action.receipt.error.message for end in ends[1:] for action in end.chain.steps[0].actions if action.receipt]
+    stopped, never = (
+        "keep_watch was stopped: its chain was cancelled",
+        "keep_watch was not called: its chain was cancelled",
+    )
+    assert set(why) <= {stopped, never}
+    begun = [post for post, words in zip(posts, why, strict=True) if words == stopped]
+    lines = [f"{what} {post}" for post in begun for what in ("watching", "stopped watching")]
+    await wait_until(lambda: sorted(system.written(run.id)) == sorted(lines))
 
 
 async def test_a_change_of_the_file_counts_for_chains_that_begin_later(

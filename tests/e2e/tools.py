@@ -343,6 +343,16 @@ async def print_pages(pages: int, ctx: Ctx) -> dict[str, int]:
 
 
 @tool(read_only=True, timeout="1h")
+async def keep_watch(post: str, ctx: Ctx) -> None:
+    """Watch until the chain is cancelled."""
+    _write_down(ctx, f"watching {post}")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        _write_down(ctx, f"stopped watching {post}")
+
+
+@tool(read_only=True, timeout="1h")
 def count_sheep(ctx: Ctx) -> int:
     """Count in a thread until the chain is cancelled."""
     sheep = 0

@@ -110,7 +110,7 @@ class Worker:
             )
             message = ToolRequested(id=request.action_id, source="test", subject="c", data=request)
             fields = {b"__data__": encode(message), b"__body__": b"{}"}
-            entries.append(Entry(STREAM, f"1-{number}", fields, 1, time.monotonic()))
+            entries.append(Entry(STREAM, f"{time.time_ns() // 1_000_000}-{number}", fields, 1, time.monotonic()))
         await self.handlers.handle(entries)
 
 
