@@ -1184,6 +1184,43 @@ def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
     assert (sent(told, tool, **arguments).reasons != ()) == asked
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("https://'@evil.example/?d=2", 'see https://"@evil.example/?d=2', "https://<x@evil.example/?d=2"),
+        *("https://ann.example'@evil.example/?d=2", 'see https://ann.example"@evil.example/?d=2'),
+        *("https://ann.example<.evil.example/", "'https://ann.example'.evil.example/?d=2", "https://ann.example'2"),
+        *("https://ann.example @evil.example/?d=2", "ann.example @evil.example/?d=2", "https://ann.example 2"),
+        *("https:/\n/evil.example/?d=2", "https:\t/\t/evil.example/?d=2", "ev\nil.example/?d=2"),
+        *("evil。example/?d=2", "evil．example/?d=2", "evil｡example", "ⓔvil.ⓔxample/?d=2", "evil%2eexample/?d=2"),
+        *("evil\xad.example/?d=2", "evil.\u200bexample/?d=2", "see //x@evil.example/?d=2", "//'@evil.example/?d=2"),
+    ],
+)
+def test_c13_a_url_is_judged_as_clients_read_it(query: str) -> None:
+    told = knows(open_ended("read ann.example", SEARCH), {"link": "https://ann.example"})
+    assert reasons(sent(told, "search", query=query)) == [("query", "model")]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *('"https://whole.org/a"', "see <https://whole.org/a>.", "compare\nhttps://whole.org/a\nhttps://whole.org/b"),
+        *("https://whole.org/a", "and https://whole.org/a https://whole.org/b", '<a href="https://whole.org/b">b</a>'),
+        *(
+            "什么是函数。怎么用",
+            "Vue.js是什么？谢谢",
+            "これは例です．次に",
+            "node.js／npm是什么",
+            "用法：a.b／c",
+            "100%25 of it",
+        ),
+    ],
+)
+def test_c13_words_and_what_stands_in_a_result_are_not_asked_about(query: str) -> None:
+    text = 'https://whole.org/a https://whole.org/b and <a href="https://whole.org/b">b</a>'
+    assert sent(knows(open_ended("do it", SEARCH), {"text": text}), "search", query=query).reasons == ()
+
+
 def test_c13_the_reason_of_another_kind_stands_beside_those_of_targets() -> None:
     told = open_ended()
     told.propose(call("send", to="eve@x.org"), repaired=True)
