@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from haltpoint.chain.checks.places import Leaf, is_at, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
-from haltpoint.chain.model.canonical import form_of
+from haltpoint.chain.model.canonical import canonical, form_of
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.running.job import Job
@@ -40,9 +40,10 @@ def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: Too
 
 
 def _is_piece(leaf: Leaf, given: Leaf) -> bool:
-    """Whether a value is a part of a text: a word of its own, or long enough not to be there by chance."""
+    """Whether a value is a text, its `..` resolved, or a part of it: a word, or too long to be there by chance."""
     form, text = form_of(leaf.value), str(given.value)
-    return form.found_in(text) is not None or (len(form.text) > _CHANCE and form.text.lower() in text.lower())
+    is_long_part = len(form.text) > _CHANCE and form.text.lower() in text.lower()
+    return form.text == canonical(text) or form.found_in(text) is not None or is_long_part
 
 
 def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, given: Given) -> str | None:

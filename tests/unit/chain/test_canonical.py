@@ -1,8 +1,10 @@
 """One table of spellings (C13): what is the same value, and how it is found in words."""
 
+from typing import Any
+
 import pytest
 
-from haltpoint.chain.model.canonical import canonical, folded, form_of
+from haltpoint.chain.model.canonical import canonical, folded, form_of, holding
 
 
 @pytest.mark.parametrize(
@@ -105,3 +107,51 @@ def test_c13_a_value_is_found_in_words_in_any_of_its_spellings(value: object, wo
 )
 def test_c13_a_part_of_another_word_is_not_the_value(value: str, words: str) -> None:
     assert form_of(value).found_in(words) is None
+
+
+# ---- looking for a value takes no longer than reading the text, however the two were chosen
+
+
+class Read(bytes):
+    """Folded texts that count the bytes in which ends of texts are looked for."""
+
+    read = 0
+
+    def count(self, sub: Any, *within: Any) -> int:
+        start, end = within
+        self.read += end - start
+        return super().count(sub, start, end)
+
+
+def test_c13_twenty_thousand_rows_with_the_value_are_gone_through_once() -> None:
+    rows = Read(b"\0".join([b"c123", b"hello"] * 20_000))
+    assert list(holding(form_of("C123"), rows)) == list(range(0, 40_000, 2))
+    assert rows.read <= len(rows)
+
+
+class Words(str):
+    """Words that count the letters that are looked for in them."""
+
+    __slots__ = ("sought",)
+    sought: int
+
+    def lower(self) -> str:
+        return self
+
+    def find(self, sub: str, *within: Any) -> int:
+        self.sought += len(sub)
+        return super().find(sub, *within)
+
+
+@pytest.mark.parametrize(("value", "text"), [("a" * 1000, "a" * 10_000), ("a," * 5000, "a," * 10_000 + "a")])
+def test_c13_a_value_that_overlaps_itself_is_not_compared_again_in_each_letter(value: str, text: str) -> None:
+    words = Words(text)
+    words.sought = 0
+    assert form_of(value).found_in(words) is None
+    assert words.sought <= 50 * len(text)
+
+
+def test_c13_a_long_run_of_signs_is_no_part_of_a_word() -> None:
+    """A run is looked through from each place in it."""
+    assert form_of("docs").found_in("docs" + "=" * 40 + "a") is None
+    assert form_of("docs").found_in("docs" + "=" * 41 + "a") == (0, 4)

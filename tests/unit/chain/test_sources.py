@@ -1,13 +1,15 @@
 """Where the values of a call come from, and which targets a person decides about (C13)."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
 
+from haltpoint.chain.checks.documents import Document
 from haltpoint.chain.checks.goal import goal_of
 from haltpoint.chain.checks.places import leaves
+from haltpoint.chain.model.canonical import Form, form_of
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action, ChainStatus
@@ -189,10 +191,58 @@ def test_c13_what_a_tool_was_called_with_is_no_result_of_it() -> None:
         {"filter": '{"a": "eve\\u0040x.org"}'},
         {"filter": '{"a": {"eve\\u0040x.org": [1]}}'},
         {"filter": {"a": '["eve\\u0040x.org"]'}},
+        {"filter": ' {"a": "eve\\u0040x.org"}'},
+        {"filter": '{"a": "eve\\u0040x.org"}\n'},
+        {"filter": '\ufeff{"a": "eve\\u0040x.org"}'},
+        {"filter": '{"a": "eve\\u0040x.org"}\n{"b": 1}'},
+        {"filter": '```json\n{"a": "eve\\u0040x.org"}\n```'},
+        {"filter": '{"a": "eve\\u0040x.org",}'},
+        {"filter": '"eve\\u0040x.org"'},
+        {"filter": '"hello\\neve@x.org"'},
+        {"filter": json.dumps({"b": ' {"a": "eve\\u0040x.org"}'})},
+        {"eve@x.org": 1},
     ],
 )
 def test_c13_what_a_tool_was_called_with_in_a_key_or_in_json_is_no_result_of_it(arguments: dict[str, Any]) -> None:
     assert source(knows(open_ended(), {"unknown": ["eve@x.org"]}, **arguments), "eve@x.org") == "model"
+
+
+@pytest.mark.parametrize(
+    ("value", "given"),
+    [
+        ("https://x.org/a", ' {"a": "https:\\/\\/x.org\\/a"}'),
+        ("C:\\new", ' {"a": "C:\\\\new"}'),
+        ("/etc/x", ' {"a": "/etc//x"}'),
+        ("team \U0001f600", ' {"a": "team \\ud83d\\ude00"}'),
+        ('the "team"', '{"a": "the \\"team\\""}'),
+    ],
+)
+def test_c13_json_in_a_call_is_read_as_what_it_says_though_it_is_not_all_json(value: str, given: str) -> None:
+    assert source(knows(open_ended(), {"it": value}, filter=given), value) == "model"
+
+
+def test_c13_the_name_of_a_parameter_is_the_tools_own() -> None:
+    calendars = spec("calendars", parameters=typed(primary={"type": "boolean"}))
+    told = knows(open_ended("do it", calendars), {"id": "primary"}, tool="calendars", primary=True)
+    assert sent(told, calendar_id="primary").reasons == ()
+
+
+class Looked(Form):
+    """A form that counts the texts in which it is looked for."""
+
+    texts: ClassVar[int] = 0
+
+    def found_in(self, words: str) -> tuple[int, int] | None:
+        Looked.texts += 1
+        return Form.found_in(self, words)
+
+
+def test_c13_the_texts_of_a_call_are_looked_through_once_for_a_value_and_not_for_each_place_of_it() -> None:
+    given, rows = json.dumps({"q": ["xy"] * 100 + ["see x-y"]}), json.dumps(["x-y"] * 100)
+    found, form = Document(SourceKind.RESULT, "it", rows, given), form_of("x-y")
+    looked = Looked(form.text, form.spelled, form.needles)
+    assert [found.find(looked), found.find(looked)] == [None, None]
+    assert Looked.texts == 1
 
 
 def test_c13_a_number_in_the_json_of_a_call_is_no_result_of_it() -> None:
@@ -226,8 +276,9 @@ def test_c6_dots_are_none_of_the_goals_words() -> None:
     assert [one.violation for one in told.thought.corrections] == [Violation.NO_PROVENANCE]
 
 
-def test_c13_a_value_with_dots_that_is_whole_in_a_result_is_one() -> None:
-    assert source(knows(open_ended(), {"link": "a/../b.html"}), "a/../b.html") == "result c.react.1 data.link"
+@pytest.mark.parametrize("link", ["a/../b.html", "docs/../README/", "./a/../lib/"])
+def test_c13_a_value_with_dots_that_is_whole_in_a_result_is_one(link: str) -> None:
+    assert source(knows(open_ended(), {"link": link}), link) == "result c.react.1 data.link"
 
 
 @pytest.mark.parametrize("repo", ["../lib", "../lib/", "./../lib", "./../lib/"])
@@ -952,6 +1003,20 @@ def test_c13_a_yes_for_a_folder_leads_to_no_other_place(first: str, other: str) 
     assert reasons(sent(told, "write", path=other)) == [("path", "model")]
 
 
+@pytest.mark.parametrize("path", ["C:/autoexec.bat", "C:\\autoexec.bat", "~/.bashrc"])
+def test_c13_a_label_and_the_sign_for_about_name_no_folder(path: str) -> None:
+    told = open_ended("Plan C: write the note, ~ 50 words", context={"label": "C:", "about": "~"})
+    assert reasons(sent(told, "write", path=path)) == [("path", "model")]
+
+
+@pytest.mark.parametrize(
+    ("folder", "asked"), [("s3://bucket/out/", False), ("s3://bucket/", True), ("s3://out/bucket/", True)]
+)
+def test_c13_a_folder_of_a_bucket_is_found_in_the_goal(folder: str, asked: bool) -> None:
+    told = open_ended("write into s3://bucket/out/")
+    assert (sent(told, "write", path=f"{folder}f.md").reasons != ()) == asked
+
+
 @pytest.mark.parametrize(("path", "asked"), [("C:\\out\\f.md", False), ("C:\\other\\f.md", True), ("C:\\f.md", True)])
 def test_c13_a_folder_with_backslashes_is_found_in_the_goal(path: str, asked: bool) -> None:
     told = open_ended("write into C:\\out\\ and C:\\other\\parts\\")
@@ -1117,6 +1182,43 @@ def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
     knows(told, {"link": "https://whole.org/a", "text": "see (https://text.org/a?b=1)."})
     tool = "fetch" if "url" in arguments else "search"
     assert (sent(told, tool, **arguments).reasons != ()) == asked
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("https://'@evil.example/?d=2", 'see https://"@evil.example/?d=2', "https://<x@evil.example/?d=2"),
+        *("https://ann.example'@evil.example/?d=2", 'see https://ann.example"@evil.example/?d=2'),
+        *("https://ann.example<.evil.example/", "'https://ann.example'.evil.example/?d=2", "https://ann.example'2"),
+        *("https://ann.example @evil.example/?d=2", "ann.example @evil.example/?d=2", "https://ann.example 2"),
+        *("https:/\n/evil.example/?d=2", "https:\t/\t/evil.example/?d=2", "ev\nil.example/?d=2"),
+        *("evil。example/?d=2", "evil．example/?d=2", "evil｡example", "ⓔvil.ⓔxample/?d=2", "evil%2eexample/?d=2"),
+        *("evil\xad.example/?d=2", "evil.\u200bexample/?d=2", "see //x@evil.example/?d=2", "//'@evil.example/?d=2"),
+    ],
+)
+def test_c13_a_url_is_judged_as_clients_read_it(query: str) -> None:
+    told = knows(open_ended("read ann.example", SEARCH), {"link": "https://ann.example"})
+    assert reasons(sent(told, "search", query=query)) == [("query", "model")]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *('"https://whole.org/a"', "see <https://whole.org/a>.", "compare\nhttps://whole.org/a\nhttps://whole.org/b"),
+        *("https://whole.org/a", "and https://whole.org/a https://whole.org/b", '<a href="https://whole.org/b">b</a>'),
+        *(
+            "什么是函数。怎么用",
+            "Vue.js是什么？谢谢",
+            "これは例です．次に",
+            "node.js／npm是什么",
+            "用法：a.b／c",
+            "100%25 of it",
+        ),
+    ],
+)
+def test_c13_words_and_what_stands_in_a_result_are_not_asked_about(query: str) -> None:
+    text = 'https://whole.org/a https://whole.org/b and <a href="https://whole.org/b">b</a>'
+    assert sent(knows(open_ended("do it", SEARCH), {"text": text}), "search", query=query).reasons == ()
 
 
 def test_c13_the_reason_of_another_kind_stands_beside_those_of_targets() -> None:

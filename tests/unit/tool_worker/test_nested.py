@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from posixpath import normpath
 from typing import Annotated, Any
 
 import msgspec
@@ -465,11 +466,16 @@ async def pass_on(words: str, ctx: Ctx) -> Any:
 
 
 @tool
+async def tidy(words: str, ctx: Ctx) -> Any:
+    return await ctx.call("deliver", to=normpath(words))
+
+
+@tool
 async def forward(by: str, mailbox: str, ctx: Ctx) -> Any:
     return await ctx.call("deliver", to=mailbox)
 
 
-CALLING = (notify, relay, deliver, fetch, summary, pass_on, forward)
+CALLING = (notify, relay, deliver, fetch, summary, pass_on, tidy, forward)
 FOUND = {"c.find.1": Action("c.find.1", 0, 1, "find", "{}", ActionStatus.DONE, outcome=KNOWN, data='{"id": "u1"}')}
 
 
@@ -496,6 +502,8 @@ def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
         ("pass_on", {"words": "Hello to-e@x.org"}, {}, "Declare words of pass_on"),
         ("pass_on", {"words": "Hello - ann"}, {"sources": {"words": Source(source=SourceKind.TEXT)}}, "Declare words"),
         ("pass_on", {"words": "Hello - e@x.org"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "e@x.org"),
+        ("tidy", {"words": "team/x/../f.md"}, {}, "Declare words of tidy"),
+        ("tidy", {"words": "team/x/../f.md"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "team/f.md"),
         (
             "forward",
             {"by": "ann@x.org", "mailbox": "evil/../ann@x.org"},

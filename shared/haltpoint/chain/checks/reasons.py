@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from posixpath import isabs, join, normpath
 from typing import Any, Final
+from urllib.parse import unquote
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import hand_on_fault
@@ -21,7 +22,7 @@ from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
 from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.checks.templates import within
-from haltpoint.chain.model.canonical import ELSEWHERE, folders_of, form_of
+from haltpoint.chain.model.canonical import ELSEWHERE, folders_of, form_of, plain
 from haltpoint.chain.model.references import KEYS, read_json, references, write_json, write_text
 from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -36,16 +37,24 @@ SHOWN: Final = 20
 """Values of one call that a question names one by one."""
 _WIDTH: Final = 80
 _NAME: Final = r"((?:[\w-]+\.)+(?:xn--[a-z\d-]+|[^\W\d_]{2,})|\d+(?:\.\d+){3}|\[[\da-f.]*:[\da-f:.]+\])"
+_USER: Final = r"(?:[^\s/\\?#@]*+@)*+"
 _URL: Final = re.compile(
-    rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|(?:https?|wss?|ftp):(?:[/\\]++|(?={_NAME}))|[/\\]{{2}}(?={_NAME}))[^\s\"'<>]+",
+    rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|(?:https?|wss?|ftp):(?:[/\\]++|(?={_NAME}))|[/\\]{{2}}(?={_USER}{_NAME}))\S+",
     re.IGNORECASE,
 )
-_HOST_FIRST: Final = re.compile(
-    rf"[^\w\[\s]*+(?P<user>(?:[^\s/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#]\S*|(?(user)(?!)))", re.IGNORECASE
+_FIRST: Final = re.compile(
+    rf"{_URL.pattern}.*"
+    rf"|[^\w\[\s]*+(?P<user>(?:[^/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#]\S*|(?(user)(?!)))",
+    re.IGNORECASE | re.DOTALL,
 )
-"""What a tool may read as a URL without its scheme; an e-mail address is none, and words are none."""
+"""What a tool may read as one URL: words that begin with one, and one without its scheme that stands alone. An e-mail
+address is none, and words are none.
+"""
 _HOST: Final = re.compile(rf"(?:[a-z][a-z0-9+.-]*://)?{_NAME}(?::\d{{1,5}})?(?:[/?#][^\s\\]*)?", re.IGNORECASE)
 """A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
+_DROPPED: Final = re.compile(r"[\0-\x1f\x7f]+(?!\w+://)")
+_NO_SIGNS: Final = str.maketrans("？：／＃＠＼．｡", "      。。")
+_DOT: Final = re.compile(r"(?<=[a-z0-9])。(?=[a-z0-9])", re.IGNORECASE)
 _WHY: Final = {
     SourceKind.TEXT: "This value comes from a text that the model read, not from your words.",
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
@@ -177,10 +186,19 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     """
     text, known = str(leaf.value).strip(), checked.known
     host = _HOST.fullmatch(text)
-    if host or _HOST_FIRST.fullmatch(text) or is_target(leaf, checked.judged):
-        return source.source is SourceKind.MODEL and not (host and known.named(form_of(host[1])))
-    parts = (part[0].rstrip(".,;:!?)") for part in _URL.finditer(text))
+    if source.source is not SourceKind.MODEL or (host and known.named(form_of(host[1]))):
+        return False
+    if host or _FIRST.fullmatch(_to_clients(text)) or is_target(leaf, checked.judged):
+        return True
+    parts = (part[0].rstrip(".,;:!?)>'\"") for part in _URL.finditer(text))
     return any(known.source(replace(leaf, value=part)).source is SourceKind.MODEL for part in parts)
+
+
+def _to_clients(text: str) -> str:
+    """A text as HTTP clients read a URL: they drop line breaks and what is not seen, a host's letters become plain, and
+    `%2e` and `。` a dot; but no letter becomes a sign of a URL.
+    """
+    return _DOT.sub(".", plain(_DROPPED.sub("", unquote(text)).translate(_NO_SIGNS)))
 
 
 def _folders(leaf: Leaf, spec: ToolSpec) -> Iterator[str]:

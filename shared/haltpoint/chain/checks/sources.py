@@ -15,7 +15,7 @@ from typing import Any, Final
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.documents import Document, document
 from haltpoint.chain.checks.places import Leaf, is_default, leaves
-from haltpoint.chain.model.canonical import Form, folders_of, form_of
+from haltpoint.chain.model.canonical import ELSEWHERE, Form, folders_of, form_of
 from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk, write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
@@ -181,10 +181,11 @@ class Known:
                 continue
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
-            person, foreign = by_a_person(action), work.world.spec(action.tool).foreign
+            person, spec = by_a_person(action), work.world.spec(action.tool)
             if action.satisfies or person:  # of what refuses every option, the whole words
                 kind, known = (SourceKind.PERSON, self._named) if person else (SourceKind.RESULT, self._results)
-                known.append(document(kind, f"{action.id} data", data, action.arguments, foreign))
+                declared = tuple(spec.parameters.get("properties", ()))
+                known.append(document(kind, f"{action.id} data", data, action.arguments, declared, spec.foreign))
         if work.answers:
             asked = write_json(work.questions)
             self._named.append(document(SourceKind.PERSON, "answers", write_json(work.answers), asked))
@@ -212,8 +213,9 @@ class Known:
         """The source of the nearest folder of a path that anything names."""
         text = str(leaf.value)
         for folder in folders_of(text) if leaf.is_path else ():
-            spelled = folder if "/" in text else folder.replace("/", "\\")
-            named = None if folder in (".", "/") else self.named(form_of(spelled))
+            spelled = folder.replace(":/", "://", 1) if "://" in text else folder
+            spelled = spelled if "/" in text else folder.replace("/", "\\")
+            named = None if folder in (".", "/") or ELSEWHERE.fullmatch(folder) else self.named(form_of(spelled))
             if named is not None:
                 return Source(source=named.source, where=f"{named.where} folder {folder}".strip())
         return None

@@ -43,7 +43,7 @@ def words_of(name: str) -> str:
 
 _SIGNS: Final = b" \t\r\n-./()+#@\\\"'"
 _BEFORE: Final = frozenset("@/.-+%&~\\_")
-_BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~.:?\\]+\w")
+_BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~.:?\\]{1,40}+\w")
 _LEFT, _RIGHT = r"(?<![\w@/.\-+%&~\\])", rf"(?!{_BEHIND.pattern})"
 _HEAD: Final = re.compile("^[^/]+//[^/?#]*")
 ELSEWHERE: Final = re.compile(r"\s*(?:~[^/\\]*|[a-z][a-z0-9+.-]*:)", re.IGNORECASE)
@@ -54,6 +54,9 @@ _FOLDERS: Final = re.compile(
 """Such paths whose folders every reader sees alike: without `..`, and of a URL behind its host, without a backslash."""
 _LONG: Final = 200
 """Characters of a value that may be written in other ways; a longer one is compared as it is."""
+_SOUGHT: Final = 50
+"""Characters of a value that are searched for; the rest is compared only where they begin a word."""
+_TO_NEXT: Final = re.compile(r"\w*.", re.DOTALL)
 
 
 def _apart(text: str) -> str:
@@ -127,15 +130,15 @@ class Form:
 
     def found_in(self, words: str) -> tuple[int, int] | None:
         """Where a text holds the value as a word or phrase of its own, in whatever case; None where it does not."""
-        text, wanted, at = words.lower(), self.text.lower(), -1
-        while (at := text.find(wanted, at + 1)) >= 0:
+        text, wanted = words.lower(), self.text.lower()
+        for at in _beginnings(text, wanted[:_SOUGHT]):
             end, start = at + len(wanted), at
             if start and text[start - 1] in "#@":
                 start -= 1
             elif text[start - 2 : start] == "./":
                 start -= 2
             before = text[start - 1] if start else " "
-            if before.isalnum() or before in _BEFORE or _BEHIND.match(text, end):
+            if before.isalnum() or before in _BEFORE or not text.startswith(wanted, at) or _BEHIND.match(text, end):
                 continue
             # The case of a URL's path may carry data.
             if "://" not in self.text or canonical(words[at:end]) == self.text:
@@ -144,6 +147,15 @@ class Form:
             return None
         found = re.search(_LEFT + self.spelled(self.text) + _RIGHT, words, re.IGNORECASE)
         return found and found.span()
+
+
+def _beginnings(text: str, wanted: str) -> Iterator[int]:
+    """Where a text holds another, in each word at most once: no other place in a word is the beginning of one."""
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        behind = _TO_NEXT.match(text, at)
+        at = text.find(wanted, behind.end()) if behind else -1
 
 
 @lru_cache(maxsize=1024)
@@ -181,9 +193,10 @@ def folded(text: str) -> bytes:
 def holding(form: Form, texts: bytes) -> Iterator[int]:
     """The numbers of the texts that may hold a value, out of folded ones with a zero between them: one search."""
     for needle in form.needles:
-        at = texts.find(needle) if texts else -1
+        number, counted, at = 0, 0, texts.find(needle) if texts else -1
         while at >= 0:
-            yield texts.count(b"\0", 0, at)
+            number, counted = number + texts.count(b"\0", counted, at), at
+            yield number
             end = texts.find(b"\0", at)
             at = -1 if end < 0 else texts.find(needle, end + 1)  # behind it: a needle may be empty
 
