@@ -17,7 +17,7 @@ PATIENCE: Final = 30.0
 """Seconds that the function has."""
 
 _CODE: Final = "HP-311"
-_FIX: Final = "Correct the function; until then the fallback takes these tasks"
+_FIX: Final = "Correct the function"
 
 
 async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]) -> Decided:

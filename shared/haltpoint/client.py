@@ -20,7 +20,7 @@ from urllib.parse import quote
 import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from haltpoint.contracts.deployment_views import AgentView, StatsView, ToolView
+from haltpoint.contracts.deployment_views import AgentsView, StatsView, ToolView
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
@@ -231,9 +231,9 @@ class Client:
         """The catalogue, by name."""
         return (await self._get(Page[ToolView], "/v1/tools")).items
 
-    async def agents(self) -> tuple[AgentView, ...]:
-        """The agents of the file that counts for chains that begin, in its order."""
-        return (await self._get(Page[AgentView], "/v1/agents")).items
+    async def agents(self) -> AgentsView:
+        """The agents of the file that counts for chains that begin, in its order, and the supervisor."""
+        return await self._get(AgentsView, "/v1/agents")
 
     async def stats(self, days: int = 7) -> StatsView:
         """The failure history of so many days; for admins."""

@@ -42,7 +42,7 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
     assert (action.child, action.receipt.metadata.agent) == (child.id, "courier")
     assert result.chain.usage.turns == 2 + child.usage.turns
     assert [one.violation for step in child.steps for one in step.violations] == []
-    listed = {one.name: one for one in await client.agents()}
+    listed = {one.name: one for one in (await client.agents()).items}
     assert {listed["desk"].version, listed["courier"].version} == {agents}
     assert "\tFinds a person and sends them a message.\n" in (await system.typed("agent", "list")).stdout
     shown = (await system.typed("agent", "show", "desk")).stdout
@@ -57,7 +57,7 @@ async def test_i1_a_question_below_is_answered_and_only_its_chain_continues_afte
     child = f"{run.id}~react-1"
     await wait_until(lambda: _waits(client, child))
     assert (await client.chain(run.id)).status == "executing"
-    listed = {one.name: one.under_way or 0 for one in await client.agents()}
+    listed = {one.name: one.under_way or 0 for one in (await client.agents()).items}
     assert min(listed["desk"], listed["courier"]) >= 1
     (request,) = [one for one in (await client.requests()).items if one.chain_id == child]
     assert request.kind is RequestKind.CLARIFICATION

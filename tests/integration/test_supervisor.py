@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.local import supervisor
-from haltpoint.cli.local.supervisor import Child, Supervisor
+from haltpoint.cli.local.supervisor import Child, Keeper
 from tests.support import PATIENCE
 
 PROGRAM = "tests.integration.test_supervisor:program"
@@ -41,10 +41,10 @@ def program() -> None:
 OWNER = """
 import asyncio, os, sys
 from haltpoint.cli.local import supervisor
-from haltpoint.cli.local.supervisor import Child, Supervisor
+from haltpoint.cli.local.supervisor import Child, Keeper
 supervisor.PROGRAM = sys.argv[1]
 async def main():
-    keeper = Supervisor(os.environ, print)
+    keeper = Keeper(os.environ, print)
     keeper.start([Child("executor", ("steady", sys.argv[2])), Child("gateway", ("stubborn", sys.argv[2]))])
     await asyncio.Event().wait()
 asyncio.run(main())
@@ -79,7 +79,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
 
 async def test_a_killed_child_starts_again(log: Log) -> None:
     said: list[str] = []
-    keeper = Supervisor(os.environ, said.append)
+    keeper = Keeper(os.environ, said.append)
     child = Child("tool-worker", ("steady", str(log.path)), 2)
     keeper.start([child])
     await until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
@@ -94,7 +94,7 @@ async def test_a_killed_child_starts_again(log: Log) -> None:
 
 async def test_a_child_that_ends_well_starts_again_too_and_waits_longer_each_time(log: Log) -> None:
     said: list[str] = []
-    keeper = Supervisor(os.environ, said.append)
+    keeper = Keeper(os.environ, said.append)
     keeper.start([Child("planner", ("short", str(log.path)))])
     await until(lambda: len(log.lines("began")) == 3)
     await keeper.stop()
@@ -105,7 +105,7 @@ async def test_a_child_that_ends_well_starts_again_too_and_waits_longer_each_tim
 
 
 async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None:
-    keeper = Supervisor(os.environ, print)
+    keeper = Keeper(os.environ, print)
     names = ["script-model", "executor", "gateway", "tool-worker", "planner"]
     children = [Child(name, ("steady", str(log.path))) for name in names]
     keeper.start(children)
@@ -119,7 +119,7 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
 async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "GRACE", 0.2)
     said: list[str] = []
-    keeper = Supervisor(os.environ, said.append)
+    keeper = Keeper(os.environ, said.append)
     child = Child("executor", ("stubborn", str(log.path)))
     keeper.start([child])
     await until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
@@ -132,7 +132,7 @@ async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytes
 
 async def test_a_child_can_be_replaced(log: Log) -> None:
     said: list[str] = []
-    keeper = Supervisor(os.environ, said.append)
+    keeper = Keeper(os.environ, said.append)
     child = Child("script-model", ("steady", str(log.path)))
     keeper.start([child])
     await until(lambda: len(log.lines("began")) == 1)
@@ -144,7 +144,7 @@ async def test_a_child_can_be_replaced(log: Log) -> None:
 
 async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_new_one(log: Log) -> None:
     said: list[str] = []
-    keeper = Supervisor(os.environ, said.append)
+    keeper = Keeper(os.environ, said.append)
     keeper.start([Child("planner", ("steady", str(log.path))), Child("gateway", ("stubborn", str(log.path)))])
     await until(lambda: len(log.lines("began")) == 2)
     first, servers = [int(pid) for _, _, pid, _ in log.lines("began")], {server for *_, server in log.lines("began")}
@@ -159,7 +159,7 @@ async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_n
 async def test_a_fork_server_that_cannot_start_is_tried_again(log: Log, tmp_path: Path) -> None:
     said: list[str] = []
     with (tmp_path / "output").open("wb") as output:
-        keeper = Supervisor(os.environ, said.append, output, ["there_is_no_such_module"])
+        keeper = Keeper(os.environ, said.append, output, ["there_is_no_such_module"])
         keeper.start([Child("planner", ("steady", str(log.path)))])
         await until(lambda: len(said) == 2)
         await keeper.stop()

@@ -141,3 +141,44 @@ def test_what_is_no_such_file_is_refused_in_words(tmp_path: Path, said: str | by
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(HaltpointError, match=r"none\.toml cannot be used: No such file"):
         agents_file.read(tmp_path / "none.toml")
+
+
+RULE = '[[supervisor.rules]]\nid = "r"\nmatch = "x"\nagent = "a"\n'
+AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (f'strategy = "rule"\n{RULE}{RULE}', ["2 rules have the id 'r'"]),
+        ('agents = ["a", "a"]', ["agents: 'a' is there 2 times"]),
+        ('agents = ["b"]', ["agents: there is no agent 'b'; there are a"]),
+        ("maxIterations = 3\nmax_iterations = 2", ["maxIterations and max_iterations are the same"]),
+        (
+            'strategy = "skill"\ntools = ["t"]\nsystemPrompt = "p"\nthreshold = 0.5\non_bound = "ask"\n' + RULE,
+            [
+                f"{one}: strategy skill does not read it"
+                for one in ("rules", "tools", "prompt", "threshold", "on_bound")
+            ],
+        ),
+        ('strategy = "load"\nfallback = "a"', ["fallback: strategy load does not read it"]),
+        ('strategy = "rule"', ["strategy rule needs at least one [[supervisor.rules]]"]),
+        ('strategy = "function"', ["strategy function needs `function`"]),
+        ('function = "a:b"', ["function: strategy llm does not read it"]),
+        ('strategy = "function"\nfunction = "a"', ["function: 'a' is not module:function"]),
+        (
+            'strategy = "luck"\ntools = ["t"]',
+            ["strategy: Input should be 'llm', 'rule', 'skill', 'round_robin', 'load' or 'function'"],
+        ),
+    ],
+)
+def test_a_supervisor_that_does_not_mean_what_it_says_is_told(tmp_path: Path, said: str, found: list[str]) -> None:
+    assert faults(tmp_path, f"[supervisor]\n{said}\n{AGENT}") == [f"supervisor: {one}" for one in found]
+
+
+def test_a_skill_has_a_word_and_a_model_a_name_that_an_agent_can_give(tmp_path: Path) -> None:
+    model = '[models."a b"]\nname = "x"\nprovider = "test"\n'
+    assert sorted(faults(tmp_path, f'{model}{AGENT}skills = ["++"]')) == [
+        "agent 'a': skills.0: String should have a letter or a digit",
+        "model 'a b': String should match pattern '^[A-Za-z0-9_-]{1,64}$'",
+    ]

@@ -7,8 +7,7 @@ from fastapi import APIRouter
 from msgspec import structs
 
 from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.deployment_views import AgentView
-from haltpoint.contracts.views import Page
+from haltpoint.contracts.deployment_views import AgentsView, AgentView
 from haltpoint.contracts.work.agents import Agent
 from haltpoint_gateway.gateway import Gateway, Reader
 from haltpoint_gateway.problems import responses
@@ -22,11 +21,11 @@ def routes(gateway: Gateway) -> APIRouter:
     router = APIRouter(prefix="/v1/agents", tags=["agents"])
 
     @router.get("", responses=responses())
-    async def list_agents(who: Reader) -> Page[AgentView]:
-        """Every agent of the file, in its order, with its chains under way and those that failed last."""
+    async def list_agents(who: Reader) -> AgentsView:
+        """Every agent of the file, with its chains under way and those that failed last; and the supervisor."""
         version, agents = await gateway.store.agents.current()
         if not agents.agents:
-            return Page[AgentView](items=())
+            return AgentsView(items=())
         under_way = await gateway.history.under_way() if who.admin else {}
         failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
         served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
@@ -43,6 +42,8 @@ def routes(gateway: Gateway) -> APIRouter:
                 failures=tuple(own[:_SHOWN]),
             )
 
-        return Page[AgentView](items=tuple(map(view, agents.agents)))
+        said = agents.supervisor
+        supervisor = None if said is None else structs.replace(said, prompt="")
+        return AgentsView(items=tuple(map(view, agents.agents)), supervisor=supervisor)
 
     return router

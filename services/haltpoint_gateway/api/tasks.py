@@ -48,7 +48,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """
         task = _owned(task, who)
         if fault := task_fault(task):
-            hint = "Give a `goal` or a `plan`; leave out `earlier`."
+            hint = "Give a `goal` or a `plan`; leave out `earlier`, and the agent `supervisor`."
             raise Problem(422, "invalid_fields", fault, hint=hint)
         key = idempotency_key
         chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)

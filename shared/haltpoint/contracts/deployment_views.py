@@ -7,8 +7,9 @@ from pydantic import Field
 
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.tools import ToolKind
-from haltpoint.contracts.views import ChainSummary
+from haltpoint.contracts.views import ChainSummary, Page
 from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
 
 
@@ -102,8 +103,18 @@ class AgentView(View):
     budget: Budget = Budget()
     skills: tuple[str, ...] = ()
     capacity: int | None = None
+    choose: bool = True
+    verbose: bool = False
     under_way: int | None = None
     failures: tuple[ChainSummary, ...] = ()
+
+
+class AgentsView(Page[AgentView]):
+    """All agents of the file, in its order, and who routes the tasks that name none of them, without the prompt: null
+    where there is no section `[supervisor]`.
+    """
+
+    supervisor: Supervisor | None = None
 
 
 class ToolView(View):

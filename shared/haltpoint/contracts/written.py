@@ -6,6 +6,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 _NESTED: Final = re.compile(r"\((?:\?:)?(?:\\?.|\[[^\]]*\])[+*]\)[+*]")  # (a+)+, (?:[a-z]*)*
+LENGTH: Final = r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*"
+"""A length of time as written, `"500ms"`: its number, and its unit."""
+
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -22,7 +25,7 @@ def _regex(text: str) -> str:
 
 def in_seconds(value: object) -> object:
     """A length of time as written, `"500ms"`, in seconds; anything else as it is."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*", value) if isinstance(value, str) else None
+    match = re.fullmatch(LENGTH, value) if isinstance(value, str) else None
     return float(match[1]) * _UNITS[match[2]] if match else value
 
 

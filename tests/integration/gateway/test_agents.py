@@ -3,9 +3,12 @@
 import json
 from typing import Any, cast
 
+from msgspec import structs
+
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.agent_versions import AgentVersions
@@ -39,6 +42,14 @@ async def test_a_task_for_an_agent_that_is_not_there_is_refused_with_the_names(s
     document = problem(await system.http.post("/v1/tasks", json=wish | {"agent": "legal"}), 422, "no_such_agent")
     assert document["hint"] == "There are: front, billing."
     assert (await system.http.post("/v1/tasks", json=wish)).status_code == 202
+
+
+async def test_the_supervisor_is_no_agent_that_a_task_may_name(system: System) -> None:
+    await apply(system, structs.replace(FILE, supervisor=Supervisor()))
+    document = problem(
+        await system.http.post("/v1/tasks", json={"goal": "Go", "agent": "supervisor"}), 422, "invalid_fields"
+    )
+    assert document["detail"] == "No agent is called `supervisor`: the name is built in."
 
 
 async def test_a_task_for_an_agent_keeps_the_version_and_what_it_says(system: System) -> None:
@@ -83,15 +94,21 @@ async def test_a_literal_plan_may_hand_on_to_those_that_its_agent_may_hand_on_to
 
 
 async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
-    assert (await system.http.get("/v1/agents")).json() == {"items": [], "next_cursor": None}
-    await apply(system)
+    assert (await system.http.get("/v1/agents")).json() == {
+        "items": [],
+        "next_cursor": None,
+        "supervisor": None,
+    }
+    await apply(system, structs.replace(FILE, supervisor=Supervisor(prompt="Be brief", threshold=0.5)))
     await system.http.post("/v1/tasks", json={"goal": "Refund it", "agent": "front"})
     front, billing = (await system.http.get("/v1/agents")).json()["items"]
+    supervisor = (await system.http.get("/v1/agents")).json()["supervisor"]
+    assert (supervisor["strategy"], supervisor["threshold"], supervisor["prompt"]) == ("llm", 0.5, "")
     assert (front["name"], front["agents"], front["mode"], front["version"]) == (
         "front",
         ["billing"],
         "strict",
-        FILE.digest,
+        structs.replace(FILE, supervisor=Supervisor(prompt="Be brief", threshold=0.5)).digest,
     )
     assert (billing["tools"], billing["unserved"], billing["under_way"]) == (["refund"], ["refund"], 0)
     assert (front["under_way"], front["is_tool"]) == (0, False)

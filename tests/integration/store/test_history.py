@@ -7,7 +7,7 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain, Routing
+from haltpoint.chain.model.state import Chain, ChainStatus, Routing
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
@@ -132,6 +132,10 @@ def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
         "agent:ms:billing": 3000,
         "tool:asked:?": 1,
     }
+    gone = Fact(FactType.CHAIN_FAILED, {"code": "HP-216"})
+    assert counts_of_agent(chain, Fact(FactType.CHAIN_STARTED, {}), gone) == {}, "there is no such agent"
+    under_way = structs.replace(chain, status=ChainStatus.EXECUTING)
+    assert counts_of_agent(chain, gone, before=under_way)["agent:ended:billing"] == 1, "its file is gone"
     told = Routed(target_agents=("billing", "legal"), strategy=Strategy.LLM, timestamp=1)
     routed = Fact(FactType.CHAIN_ROUTED, in_full(told))
     assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1, "agent:routed:legal": 1}

@@ -22,7 +22,7 @@ from tests.unit.chain.test_agents import FILE, tree
 
 BILLING = Agent(name="billing", description="d", skills=("invoice", "refund", "credit card"), capacity=2)
 TECHNICAL = Agent(name="technical", description="d", skills=("Error", "crash", "category", "box"))
-GENERAL = Agent(name="general", description="d")
+GENERAL = Agent(name="general", description="d", skills=("C++",))
 
 
 def file(strategy: Strategy, *rules: Rule, **more: Any) -> Agents:
@@ -70,6 +70,9 @@ def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
         ("all categories and boxes crashed", "technical"),
         ("two Credit-Cards", "billing"),
         ("a terror of invoicing", None),
+        ("I choose option C", None),
+        ("Is it C++?", "general"),
+        ("a C#-error", "technical"),
     ],
 )
 def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goal: str, agent: str | None) -> None:

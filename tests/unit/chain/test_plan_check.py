@@ -202,6 +202,7 @@ ONLY_OURS = "The task brings `earlier`, `assigned` or `above`, which only the ru
         (Task(), "The task has neither a goal nor a plan."),
         (Task(goal=" \n"), "The task has neither a goal nor a plan."),
         (Task(goal="do it"), None),
+        (Task(goal="do it", agent="supervisor"), "No agent is called `supervisor`: the name is built in."),
         (
             Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
             ONLY_OURS,

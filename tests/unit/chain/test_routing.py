@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
@@ -19,9 +20,9 @@ from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import SUPERVISOR, Decided, OnBound, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call, failed, plan, tool_step
+from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
-from tests.unit.chain.test_agents import Tree
+from tests.unit.chain.test_agents import TOOLS, Tree
 
 GOAL = "My order 17 has not come"
 AGENTS = (
@@ -31,10 +32,16 @@ AGENTS = (
 )
 
 
-def routing(mode: Mode = Mode.STRICT, parallel: int | None = None, policy: Policy | None = None, **said: Any) -> Tree:
+def routing(
+    mode: Mode = Mode.STRICT,
+    parallel: int | None = None,
+    policy: Policy | None = None,
+    task_tools: tuple[str, ...] | None = None,
+    **said: Any,
+) -> Tree:
     """A supervisor that has read what its goal asks for: nothing that has an effect."""
     file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
-    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, mode=mode, parallel=parallel), file, policy)
+    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, mode=mode, parallel=parallel, tools=task_tools), file, policy)
     tree.root.submit(read=False)
     if mode is not Mode.OFF:
         tree.root.read(Intent())
@@ -254,6 +261,64 @@ def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides()
     assert begun(tree.root) == ["billing"]
 
 
+FORM = {"type": "object", "properties": {"query": {"type": "string"}}, "additionalProperties": False}
+
+
+@pytest.fixture
+def forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools that say what they take, askHuman among them."""
+    for one in (spec("find_order", parameters=FORM), human_tool.SPEC):
+        monkeypatch.setitem(TOOLS, one.name, one)
+
+
+WRONG = [
+    (call("find_order", number="17"), Violation.BAD_ARGUMENTS),
+    (call("find_parcel", query="17"), Violation.UNKNOWN_TOOL),
+    (call("wipe_store"), Violation.UNKNOWN_TOOL),
+    (call("refund", amount="7"), Violation.NOT_ALLOWED),
+]
+
+
+@pytest.mark.usefixtures("forms")
+@pytest.mark.parametrize(("wrong", "violation"), WRONG)
+def test_i2_a_tool_called_wrongly_is_a_result_in_words_and_a_round_and_no_strike(
+    wrong: ProposedCall, violation: Violation
+) -> None:
+    tree = routing(max_tool_retries=4)
+    for _ in range(4):
+        assert (tree.root.chain.status, tree.root.thought.forced) == (ChainStatus.EXECUTING, False)
+        tree.root.propose(wrong)
+        (fault,) = tree.root.thought.corrections
+        assert (fault.violation, fault.tool) == (violation, wrong.tool)
+    assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
+    assert [one.get("counted") for one in tree.root.told("contract.violated")] == [False] * 4
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+@pytest.mark.usefixtures("forms")
+def test_i2_a_wrong_call_beside_a_sound_one_is_no_strike_either() -> None:
+    tree = routing()
+    tree.root.propose(call("find_order", number="17"), call("find_order", query="17"))
+    tree.root.result()
+    assert (tree.root.chain.strikes, tree.root.tools_called) == (0, ["find_order"])
+
+
+@pytest.mark.usefixtures("forms")
+@pytest.mark.parametrize("narrower", [{"tools": ()}, {"task_tools": ()}, {"task_tools": ("askHuman",)}])
+def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str, Any]) -> None:
+    tree = routing(**narrower)
+    tree.root.propose(call("find_order", query="17"))
+    assert tree.root.chain.strikes == 1
+
+
+@pytest.mark.usefixtures("forms")
+def test_i2_a_question_in_a_wrong_form_is_no_strike_where_no_tool_is_configured_either() -> None:
+    tree = routing(tools=())
+    tree.root.propose(call("askHuman", query="Which order?"))
+    assert (tree.root.chain.strikes, tree.root.thought.corrections[0].violation) == (0, Violation.BAD_ARGUMENTS)
+
+
 def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
     tree = routing()
     tree.root.take(decision("billing"))
@@ -310,6 +375,8 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     called = list(tree.root.tools_called)
     tree.root.take(reply)
     assert (tree.root.tools_called, begun(tree.root)) == (called, [])
+    dropped = [] if reply.routing else [(one.tool, "no agent was named") for one in reply.calls]
+    assert tree.root.never_executed == dropped
     (asked,) = tree.root.questions
     assert asked.request.kind is RequestKind.CLARIFICATION
     assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
@@ -422,8 +489,28 @@ def test_i2_a_literal_plan_says_who_does_what_and_no_model_routes_it() -> None:
     assert [who_routes(literal, one) for one in (by_model, by_rule)] == [None, SUPERVISOR]
 
 
-def test_a_file_that_is_forgotten_leaves_the_defaults() -> None:
-    tree = routing()
-    tree.root.world = replace(tree.root.world, agents=Agents())
-    look_up(tree)
-    assert not tree.root.thought.forced
+# ---- a version of the file that is gone ------------------------------------------------------------------------------
+
+
+def test_hp216_a_chain_whose_file_is_gone_hands_nothing_on() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.4))
+    tree.root.world = replace(tree.root.world, agents=Agents(), tools={"find_order": spec("find_order")})
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    assert (tree.root.last.outputs, tree.root.chain.status) == ((), ChainStatus.FAILED)
+    assert tree.root.chain.error is not None
+    assert (tree.root.chain.error.code, tree.root.chain.error.message) == (
+        "HP-216",
+        f"the version {tree.file.digest} of the agents file, with which the chain began, is gone",
+    )
+
+
+def test_hp216_what_a_tool_has_done_is_still_recorded_and_a_person_may_still_stop_the_chain() -> None:
+    done, stopped = routing().root, routing().root
+    for root in (done, stopped):
+        root.propose(call("find_order", query="17"))
+        root.world = replace(root.world, agents=Agents())
+    done.result()
+    assert (done.chain.status, len(done.told("action.completed"))) == (ChainStatus.FAILED, 1)
+    stopped.cancel()
+    assert stopped.chain.status is ChainStatus.CANCELLED

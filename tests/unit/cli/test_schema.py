@@ -115,7 +115,11 @@ def test_events_are_one_union_of_all_messages() -> None:
 def test_the_agents_file_as_json_schema_takes_the_file_of_the_page() -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema", "agents"]).stdout)
     for example in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL):
-        file = tomllib.loads(example) | {"models": {}}  # times in words are for people: "90s"
-        jsonschema.validate(file, schema)
+        jsonschema.validate(tomllib.loads(example), schema)
+    routing = {"systemPrompt": "x", "routingFn": "a:b", "maxToolRetries": 1, "maxIterations": 2, "onBound": "fail"}
+    agent = {"name": "a", "description": "b", "budget": {"seconds": "5m"}}
+    jsonschema.validate({"agents": [agent], "supervisor": routing}, schema)
+    with pytest.raises(jsonschema.ValidationError, match="5 parsecs"):
+        jsonschema.validate({"agents": [agent | {"budget": {"seconds": "5 parsecs"}}]}, schema)
     with pytest.raises(jsonschema.ValidationError, match="prompts"):
         jsonschema.validate({"agents": [{"name": "a", "description": "b", "prompts": "c"}]}, schema)

@@ -69,6 +69,7 @@ async def test_i1_one_that_fails_or_is_not_there_says_why(name: str, why: str) -
     with pytest.raises(HaltpointError) as caught:
         await ask(name)
     assert (caught.value.code, why in caught.value.why) == ("HP-311", True)
+    assert "fallback" not in str(caught.value), "whether there is one, the decision says"
 
 
 async def test_i1_one_that_blocks_stops_nothing_else_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,11 +142,17 @@ def _alike(text: str) -> str:
 
 # ---- a supervisor's model (I2) ---------------------------------------------------------------------------------------
 
+DECISION: Final = (
+    '{"target_agents": ["<name>"], "task": "<what it is to do, with all that you found out>", '
+    '"reasoning": "<why, in one sentence>", "confidence": <from 0 to 1: how sure you are>}'
+)
+"""The form of a decision, as the model reads it."""
+
 
 def router(work: Work) -> Supervisor | None:
     """What the file says of the supervisor, where its model routes the task; None: no model does that here."""
     routes = work.task.agent == SUPERVISOR and work.origin is PlanOrigin.REACT
-    return (work.world.agents.supervisor or Supervisor()) if routes else None
+    return work.world.agents.supervisor if routes else None
 
 
 def progress(work: Work) -> Routing:

@@ -15,6 +15,7 @@ from haltpoint.chain.model.references import Reference, references, write_json
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
 from haltpoint.contracts.tools import CONFIRMED, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode, Task
 
 Tools = Mapping[str, ToolSpec]
@@ -110,6 +111,8 @@ def task_fault(task: Task) -> str | None:
         return "The task brings `earlier`, `assigned` or `above`, which only the runtime fills in."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
+    if task.agent == SUPERVISOR:
+        return "No agent is called `supervisor`: the name is built in."
     if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on
         return f"The task has more than {MAX_BODY} bytes as it is passed on."
     return None

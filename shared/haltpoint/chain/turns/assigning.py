@@ -5,10 +5,11 @@ from typing import Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, with_agents
+from haltpoint.chain.checks.agents import assigned_to, progress, with_agents
+from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.outputs import Next, Think
-from haltpoint.chain.model.state import Queued, Routing
+from haltpoint.chain.model.outputs import Next, Think, failed
+from haltpoint.chain.model.state import Failure, Queued, Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.routing import Choice, choice_of, fallback, rooms, routes_by
 from haltpoint.contracts.base import thought_id
@@ -50,6 +51,17 @@ def waits_for_room(work: Work) -> bool:
     return True
 
 
+def version_gone(work: Work) -> Failure | None:
+    """The end of a chain whose version of the agents file cannot be read any more: its agents, their models and their
+    prompts are not known.
+    """
+    assigned = work.task.assigned
+    if assigned is None or not assigned.version or work.world.agents.agents:
+        return None
+    words = f"the version {assigned.version} of the agents file, with which the chain began, is gone"
+    return failed(Code.AGENT_GONE, words)
+
+
 def take_choice(work: Work, said: Decided | None, why: str) -> None:
     """Route the task to the agent that the function names; to the fallback where it names none that there is."""
     agents, named = work.world.agents, () if said is None else said.targets
@@ -63,6 +75,12 @@ def take_choice(work: Work, said: Decided | None, why: str) -> None:
     route(work, choice, Strategy.FUNCTION)
 
 
+def note_decision(work: Work, routed: Routed) -> None:
+    """Write down who works on the task; the rounds of tools begin anew."""
+    work.routing = Routing(0, progress(work).decisions + 1, routed)
+    work.tell(FactType.CHAIN_ROUTED, **{name: one for name, one in in_full(routed).items() if one is not None})
+
+
 def route(work: Work, choice: Choice, strategy: Strategy) -> None:
     """The task becomes that of the agent that was chosen, as if it had named this one."""
     routed = Routed(
@@ -73,8 +91,7 @@ def route(work: Work, choice: Choice, strategy: Strategy) -> None:
         confidence=choice.confidence,
         rule=choice.rule,
     )
-    work.routing = Routing(decisions=1, last=routed)
-    work.tell(FactType.CHAIN_ROUTED, None, **{name: one for name, one in in_full(routed).items() if one is not None})
+    note_decision(work, routed)
     assigned = work.task.assigned or Assignment("")
     task = structs.replace(work.task, agent=choice.agent, assigned=None, **structs.asdict(assigned.limits))
     if choice.agent is not None:

@@ -33,22 +33,21 @@ _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
     """The chain of an agent; or why there can be none. The call is one of the chain's actions already."""
-    agent, own = work.world.agents.named(action.tool), work.task.assigned
-    if agent is None or own is None:
-        return failed(Code.AGENT_GONE, f"there is no agent {action.tool}; there are: {work.world.agents.names}")
+    agent, own = work.world.agents.named(action.tool), work.task.assigned or Assignment("")
     if (why := hand_on_fault(work, action.tool, arguments)) is not None:
         return failed(Code.OVER_BUDGET, why)
     if name := used_up(work.task.budget, work.spent()):
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", work.steps[action.step].id)
     left = Budget(**{name: left for name in _LIMITS if (left := _left(work, name)) is not None})
-    chains, users = own.chains - work.below.chains - 1, _users_own(work, action)
+    hands_on = agent is not None and agent.agents
+    chains, users = (own.chains - work.below.chains - 1) // 2 if hands_on else 0, _users_own(work, action)
     floor = goal_of(work) if users is None else ""
     given = Task(
         goal=goal_in(arguments),
-        agent=agent.name,
+        agent=action.tool,
         above=work.task.path,
-        assigned=Assignment(own.version, chains=chains // 2 if agent.agents else 0, goal=users, floor=floor),
-        intent=_intent(work, agent.name),
+        assigned=Assignment(own.version, chains=chains, goal=users, floor=floor),
+        intent=_intent(work, action.tool),
         budget=left,
         undo=undo_of(work),
         style=own.limits.style,

@@ -27,7 +27,7 @@ from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
-from haltpoint.chain.turns.routing import accept, at_bound, decision_faults, ends_routing, note_round
+from haltpoint.chain.turns.routing import accept, at_bound, decision_faults, ends_routing, is_result, note_round
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
@@ -92,7 +92,7 @@ def consider(work: Work, index: int) -> Next | None:
         if left_aside(work, index, call) is None:
             fault = form_fault(CheckedCall.proposed(work, index, call))
             if fault is not None:
-                strike(work, index, fault, call=place)
+                strike(work, index, fault, call=place, weighs=not is_result(work, index, fault))
     return None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import LONGEST_TASK, decided, progress, router
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import listed
@@ -21,12 +22,11 @@ from haltpoint.chain.model.outputs import Ask, Next, step_failed
 from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
+from haltpoint.chain.turns.assigning import note_decision
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import no_decision, unread, violate
 from haltpoint.chain.turns.thinking import stand_in
-from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.results import Option
@@ -77,10 +77,10 @@ def at_bound(work: Work, index: int, faults: tuple[Correction, ...]) -> Next:
     """The last reply was no decision either: a person decides, or the step fails and says what was found out (I2)."""
     violate(work, index, work.awaited(index), faults, work.proposals[index].content)
     work.begin_turn(index)
+    drop_held(work, index, "" if decided(work, work.proposals[index]) else "no agent was named")
     why = f"the supervisor named no agent after {count(progress(work).rounds, 'round')} of tools"
     if (router(work) or Supervisor()).on_bound is OnBound.ASK:
         return _ask_who(work, index, why[0].upper() + why[1:])
-    drop_held(work, index, "no agent was named")
     return step_failed(index, Code.AT_BOUND, why, stand_in(work, why))
 
 
@@ -107,6 +107,15 @@ def note_round(work: Work) -> None:
         work.routing = Routing(done.rounds + 1, done.decisions, done.last)
 
 
+def is_result(work: Work, index: int, fault: Correction) -> bool:
+    """Whether a call that cannot be made is a result in words, and no violation: a supervisor's model may call its
+    tools wrongly, and others than it has, but no tool where it has none.
+    """
+    others = (one for one in work.steps[index].allowed_tools or () if one != human_tool.NAME)
+    has_tools = any(work.world.spec(one).kind is not ToolKind.AGENT for one in others)
+    return router(work) is not None and (has_tools or fault.violation is Violation.BAD_ARGUMENTS)
+
+
 def ends_routing(work: Work) -> bool:
     """Whether a supervisor's model has made its last decision: with the results of that the answer is due."""
     said = router(work)
@@ -114,10 +123,9 @@ def ends_routing(work: Work) -> bool:
 
 
 def _note(work: Work, index: int, routed: Routed) -> None:
-    """Write a decision down. The rounds begin anew, and so do the turns of the step, since decisions are bounded."""
-    work.routing = Routing(0, progress(work).decisions + 1, routed)
+    """Write a decision down. The turns of the step begin anew, since decisions are bounded."""
+    note_decision(work, routed)
     work.edit(index).proposals = 0
-    work.tell(FactType.CHAIN_ROUTED, **{name: one for name, one in in_full(routed).items() if one is not None})
 
 
 def _ask_who(work: Work, index: int, words: str) -> Ask:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from haltpoint.chain.checks.agents import router
+from haltpoint.chain.checks.agents import DECISION, router
 from haltpoint.chain.checks.contract import call_form, listed
 from haltpoint.chain.checks.intent import pattern_faults
 from haltpoint.chain.model.limits import strictest
@@ -22,9 +22,6 @@ from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Viol
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
 
-_DECISION: Final = (
-    '{"target_agents": ["<name>"], "task": "<what it is to do>", "reasoning": "<why>", "confidence": <from 0 to 1>}'
-)
 _ANY_FORM: Final = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 
 MOST_CALLS: Final = 32
@@ -73,14 +70,14 @@ def violate(
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
 
-def strike(work: Work, index: int, *faults: Correction, call: int | None = None) -> None:
+def strike(work: Work, index: int, *faults: Correction, call: int | None = None, weighs: bool = True) -> None:
     """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
     the fault is the verdict on this call: it is refused. Where the policy file holds the tool to less than the step is
-    held to, its calls are no strikes.
+    held to, its calls are no strikes; nor is one that does not weigh.
     """
     run, own = work.edit(index), work.mode(index)
     judged = strictest(*(work.mode(index, one.tool) for one in faults))
-    weighs = judged is not Mode.OFF and strictest(judged, own) is judged
+    weighs = weighs and judged is not Mode.OFF and strictest(judged, own) is judged
     said = work.proposals[index].content
     violate(work, index, work.acted_on(index), faults, said, counted=run.struck, weighs=weighs)
     run.struck = True
@@ -164,7 +161,7 @@ def no_call(work: Work, index: int) -> Correction:
 def no_decision(work: Work) -> Correction:
     """Words, or anything else, where a supervisor's model has to decide who works on the task (I2)."""
     names = listed([name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT])
-    text = f"Decide who works on this: answer with one JSON object, {_DECISION}. The agents: {names}."
+    text = f"Decide who works on this: answer with one JSON object, {DECISION}. The agents: {names}."
     return Correction(violation=Violation.NO_CALL, message=text)
 
 
@@ -174,7 +171,7 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
         return ()
     more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
     forms = _forms(work, missing_tools(work, index)) or _ANY_FORM
-    due = f"The form of a call is: {forms}" if router(work) is None else f"The form of a decision is: {_DECISION}"
+    due = f"The form of a call is: {forms}" if router(work) is None else f"The form of a decision is: {DECISION}"
     text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}. {due}"
     return (Correction(violation=Violation.UNREADABLE, message=text),)
 

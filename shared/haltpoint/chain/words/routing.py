@@ -13,7 +13,7 @@ from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
 from haltpoint.contracts.work.tasks import Task
 
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = re.compile(r"[^\W_]+(?:[+#]++(?!\w))?")
 _MANY: Final = re.compile(r"(?<=\w\w)(?<![sui])s$")
 _ENDING: Final = re.compile(r"(?<=[sxz])e$|(?<=[cs]h)e$")
 
@@ -115,6 +115,6 @@ def _same(value: Any, said: Any) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Its words between blanks, without their case, signs and plurals."""
+    """Its words between blanks, without their case, plurals and signs, except those of C++ and C#."""
     words = (_ENDING.sub("", _MANY.sub("", word)) for word in _WORD.findall(plain(text).casefold()))
     return f" {' '.join(re.sub('ie$', 'y', word) for word in words)} "

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import to_builtins
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 
 if TYPE_CHECKING:
     from haltpoint.contracts.deployment_views import AgentView
@@ -26,25 +28,30 @@ def add_to(parent: typer.Typer) -> None:
         """List the agents of the file that counts for chains that begin."""
         found = talk(shell, lambda client: client.agents())
         if shell.json:
-            shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
+            shell.emit(found.model_dump(mode="json"))
             return
-        for one in found:
+        for one in found.items:
             shell.row(one.name, _under_way(one), one.description)
-        if not found:
+        if found.supervisor is not None:
+            how = f"are routed by the strategy {found.supervisor.strategy} (haltpoint agent show {SUPERVISOR})"
+            shell.note(f"Tasks that name no agent {how}")
+        if not found.items:
             shell.note("There are no agents: no file was applied, or it names none (haltpoint agent apply FILE)")
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
-        """Show one agent: what it may do, its chains under way, and those that failed last."""
-        found = {one.name: one for one in talk(shell, lambda client: client.agents())}
-        if name not in found:
+        """Show one agent: what it may do, its chains under way, and those that failed last. Or the supervisor."""
+        said = talk(shell, lambda client: client.agents())
+        found = {one.name: one for one in said.items}
+        supervisor = said.supervisor if name == SUPERVISOR else None
+        if supervisor is None and name not in found:
             why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
             raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
         if shell.json:
-            shell.emit(found[name].model_dump(mode="json"))
-        else:
-            for line in _lines(found[name]):
-                shell.out.print(line, markup=False)
+            shell.emit(found[name].model_dump(mode="json") if supervisor is None else said.model_dump()["supervisor"])
+            return
+        for line in _lines(found[name]) if supervisor is None else _routing(supervisor):
+            shell.out.print(line, markup=False)
 
     @verb(app, "check")
     def check(shell: Shell, file: _FILE) -> None:
@@ -70,7 +77,7 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit({"version": found.digest, "applied": applied})
         else:
-            words = "counts for chains that begin from now on" if applied else "was applied before"
+            words = "counts for chains that begin from now on" if applied else "counts already"
             shell.note(f"version {found.digest} {words}; agents: {found.names}")
 
 
@@ -89,7 +96,24 @@ def _lines(agent: "AgentView") -> Iterator[str]:
         yield "  a tool has this name, too: a call by this name is one of the tool"
     if agent.agents:
         yield f"  may hand on to: {', '.join(agent.agents)}"
+    if agent.skills:
+        yield f"  skills: {', '.join(agent.skills)}"
+    if not agent.choose:
+        yield "  shows its model all tools at once"
+    if agent.verbose:
+        yield "  prompts and replies go into the planner's log"
     limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel", "capacity")}
     limits |= {f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__}
     yield from (f"  {name}: {value}" for name, value in limits.items() if value is not None)
     yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)
+
+
+def _routing(said: Supervisor) -> Iterator[str]:
+    """What the file says of the supervisor."""
+    yield f"{SUPERVISOR}  (strategy {said.strategy})\n"
+    for rule in said.rules:
+        looks_at = (f"match {rule.match}" if rule.match else "", f"context {rule.context}" if rule.context else "")
+        yield f"  rule {rule.id}: {rule.agent}  ({', '.join(filter(None, looks_at))})"
+    for name, value in to_builtins(said).items():
+        if name not in ("strategy", "rules"):
+            yield f"  {name}: {', '.join(value) if isinstance(value, list | tuple) else value}"

@@ -63,10 +63,9 @@ def _events() -> dict[str, Any]:
 
 
 def _agents() -> dict[str, Any]:
-    from haltpoint.contracts.doors import door
-    from haltpoint.contracts.work.agents import Agents
+    from haltpoint.runtime.config.agents_file import schema
 
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **door(Agents).json_schema()}
+    return schema()
 
 
 _MAKERS = {

@@ -68,7 +68,7 @@ class Backoff:
         return delay
 
 
-class Supervisor:
+class Keeper:
     """Children with one environment and one place for their output (None: ours). `modules` are what they import."""
 
     def __init__(

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.kept_server import kept
-from haltpoint.cli.local.supervisor import Child, Say, Supervisor
+from haltpoint.cli.local.supervisor import Child, Keeper, Say
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config import agents_file
@@ -62,7 +62,7 @@ class System:
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self._say = say
         apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
-        self.supervisor = Supervisor(variables, say, output, ("haltpoint.runtime.service.process", *apps))
+        self.supervisor = Keeper(variables, say, output, ("haltpoint.runtime.service.process", *apps))
         places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
         chosen = {
             "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),

@@ -75,7 +75,7 @@ class Agent(Strict):
     max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
     parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
     budget: Budget = Budget()
-    skills: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=100)], ...], Meta(max_length=100)] = ()
+    skills: Annotated[tuple[Annotated[str, Meta(pattern=r"[^\W_]", max_length=100)], ...], Meta(max_length=100)] = ()
     capacity: Annotated[Count | None, Meta(description="chains that it works on at once")] = None
     choose: bool = True
     verbose: Annotated[bool, Meta(description="prompts and replies go into the planner's log")] = False
@@ -92,7 +92,7 @@ class Agents(Strict):
     """The whole file."""
 
     agents: tuple[Agent, ...] = ()
-    models: dict[str, ModelEndpoint] = field(default_factory=dict)
+    models: dict[Name, ModelEndpoint] = field(default_factory=dict)
     supervisor: Supervisor | None = None
 
     def named(self, name: str | None) -> Agent | None:
@@ -112,7 +112,7 @@ class Agents(Strict):
 
     @property
     def choices(self) -> tuple[Agent, ...]:
-        """Those that the supervisor may choose from, in the order that decides ties."""
+        """Those that the supervisor may choose from, in the order of the file: it decides ties."""
         names = self.supervisor.agents if self.supervisor is not None else ()
         return tuple(one for one in self.agents if not names or one.name in names)
 

@@ -60,9 +60,8 @@ class Rule(Strict):
 
 
 class Supervisor(Strict):
-    """Who routes the tasks that name no agent. `agents` are those that it may choose from, in the order that decides
-    ties; empty: all of the file. `fallback` takes what no rule, skill or function decides; without it the agent
-    without a name does.
+    """Who routes the tasks that name no agent. `agents` are those that it may choose from; empty: all of the file.
+    `fallback` takes what no rule, skill or function decides; without it the agent without a name does.
 
     Of a model (`llm`): `tools` are globs over those that it may call before it decides, in `max_tool_retries` rounds
     for each decision; `threshold` is the confidence under which a person decides; `max_iterations` bounds the decisions
@@ -86,16 +85,17 @@ class Supervisor(Strict):
     @classmethod
     def arriving(cls, raw: Any) -> Any:
         """Under the names of the design document, too."""
-        return {_OTHER_NAMES.get(name, name): one for name, one in raw.items()} if isinstance(raw, dict) else raw
+        return {OTHER_NAMES.get(name, name): one for name, one in raw.items()} if isinstance(raw, dict) else raw
 
 
-_OTHER_NAMES: Final = {
+OTHER_NAMES: Final = {
     "systemPrompt": "prompt",
     "routingFn": "function",
     "maxToolRetries": "max_tool_retries",
     "maxIterations": "max_iterations",
     "onBound": "on_bound",
 }
+"""Those of the design document for what a supervisor has."""
 
 
 class Decided(Contract):

@@ -14,16 +14,29 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import OTHER_NAMES, SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget
+from haltpoint.contracts.written import LENGTH
 from haltpoint.runtime.config.errors import HaltpointError
 
 _PLAIN: Final = {
     "a valid tuple": "a list",
     "a valid dictionary": "a table",
     "match pattern '^https?://'": "begin with http:// or https://",
+    "match pattern '[^\\W_]'": "have a letter or a digit",
 }
 """Words of pydantic that say nothing to people who write TOML."""
+
+_READ_BY: Final = {
+    "rules": (Strategy.RULE,),
+    "function": (Strategy.FUNCTION,),
+    "fallback": (Strategy.RULE, Strategy.SKILL, Strategy.FUNCTION),
+    **dict.fromkeys(
+        ("tools", "prompt", "model", "threshold", "max_tool_retries", "max_iterations", "on_bound", "verbose"),
+        (Strategy.LLM,),
+    ),
+}
+"""Which strategies read a field of the supervisor; all others ignore it."""
 
 
 def read(path: Path) -> Agents:
@@ -44,6 +57,17 @@ def read(path: Path) -> Agents:
     return found
 
 
+def schema() -> dict[str, Any]:
+    """The file as JSON Schema, with the times in words and the other names that it is read with."""
+    made = door(Agents).json_schema()
+    forms = {name: form["properties"] for name, form in made["$defs"].items() if "properties" in form}
+    for form, name in (("ModelEndpoint", "timeout"), ("Budget", "seconds")):
+        said = forms[form][name]
+        forms[form][name] = {"anyOf": [said, {"type": "string", "pattern": f"^{LENGTH}$"}]}
+    forms["Supervisor"] |= {other: forms["Supervisor"][name] for other, name in OTHER_NAMES.items()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
 def _unusable(path: Path, why: str, fix: str = "Correct the file; docs/supervisor.md shows one") -> HaltpointError:
     return HaltpointError("HP-037", f"the agents file {path} cannot be used", why, fix)
 
@@ -54,9 +78,8 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
     agents = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     models = said.get("models")
     names = [one["name"] for one in agents if isinstance(one.get("name"), str)]
+    yield from (f"{times} agents are called {name!r}" for name, times in _repeated(names))
     for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            yield f"{names.count(name)} agents are called {name!r}"
         if name in (human_tool.NAME, SUPERVISOR):
             yield f"agent {name!r}: the name is built in"
     for agent in agents:
@@ -64,9 +87,8 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(model, str) and model not in (models if isinstance(models, dict) else ()):
             yield f"{about}: model: there is no section [models.{model}]"
         listed = others if isinstance(others, list) else []
+        yield from (f"{about}: agents: {one!r} is there {times} times" for one, times in _repeated(listed))
         for other in listed:
-            if listed.count(other) > 1:
-                yield f"{about}: agents: {other!r} is there {listed.count(other)} times"
             if other == agent.get("name"):
                 yield f"{about}: agents: it cannot hand a task on to itself"
             elif other == SUPERVISOR:
@@ -84,8 +106,13 @@ def _routing(raw: Mapping[str, Any], names: Sequence[str], models: Mapping[str, 
         yield "supervisor: there are no agents that it could choose from"
     listed, rules = said.get("agents"), said.get("rules")
     named = [("agents", one) for one in (listed if isinstance(listed, list) else ())]
+    yield from (f"supervisor: agents: {one!r} is there {times} times" for one, times in _repeated(listed))
     named += [("fallback", said["fallback"])] if "fallback" in said else []
-    for rule in (one for one in (rules if isinstance(rules, list) else ()) if isinstance(one, dict)):
+    rules = [one for one in rules if isinstance(one, dict)] if isinstance(rules, list) else []
+    yield from (
+        f"supervisor: {times} rules have the id {one!r}" for one, times in _repeated([r.get("id") for r in rules])
+    )
+    for rule in rules:
         where = f"rule {rule.get('id')!r}"
         named.append((where, rule.get("agent")))
         if not rule.get("match") and not rule.get("context"):
@@ -102,10 +129,23 @@ def _routing(raw: Mapping[str, Any], names: Sequence[str], models: Mapping[str, 
     strategy = said.get("strategy", Strategy.LLM)
     if strategy == Strategy.RULE and not rules:
         yield "supervisor: strategy rule needs at least one [[supervisor.rules]]"
-    if (strategy == Strategy.FUNCTION) != ("function" in said):
-        yield "supervisor: `function` and strategy function go together"
+    if strategy == Strategy.FUNCTION and "function" not in said:
+        yield "supervisor: strategy function needs `function`"
+    ignored = [name for name, readers in _READ_BY.items() if name in said and strategy not in readers]
+    yield from (
+        f"supervisor: {name}: strategy {strategy} does not read it" for name in ignored if strategy in [*Strategy]
+    )
+    for other, name in OTHER_NAMES.items():
+        if {other, name} <= raw.keys():
+            yield f"supervisor: {other} and {name} are the same"
     if "function" in said and not re.fullmatch(r"[\w.]+:[\w.]+", str(said["function"])):
         yield f"supervisor: function: {said['function']!r} is not module:function"
+
+
+def _repeated(listed: Any) -> Iterator[tuple[str, int]]:
+    """The texts that are more than once in a list, and how often; none where it is no list."""
+    texts = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    return ((one, texts.count(one)) for one in dict.fromkeys(texts) if texts.count(one) > 1)
 
 
 def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapping[str, Any]) -> str:

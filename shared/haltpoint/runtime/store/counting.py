@@ -7,7 +7,6 @@ history.
 
 from typing import Final
 
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain, ChainStatus
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
@@ -50,7 +49,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:none:{_about(before, fact)}"] += 1
         elif kind is _STARTED and "agent" in fact.details:
             counts[f"agent:begun:{fact.details['agent']}"] += 1
-        elif kind in FINAL_FACTS and fact.details.get("code") != Code.AGENT_GONE:
+        elif kind in FINAL_FACTS:
             if decision.chain.task.agent and _has_begun(before, decision):
                 _count_end(counts, decision.chain.task.agent, fact, decision.chain)
         elif kind is _ROUTED:
@@ -79,9 +78,9 @@ def _count_end(counts: dict[str, int], agent: str, fact: Fact, chain: Chain) -> 
 
 
 def _has_begun(before: Chain, decision: Decision) -> bool:
-    """Whether the chain did not only wait for its agent."""
+    """Whether the chain did not only wait for its agent, or find none."""
     waited = before.status is ChainStatus.ACCEPTED or before.queued is not None
-    return not waited or any(fact.type is _STARTED for fact in decision.facts)
+    return not waited or any(fact.type is _STARTED and "agent" in fact.details for fact in decision.facts)
 
 
 def _about(chain: Chain, fact: Fact) -> str:

@@ -1,0 +1,63 @@
+"""What `haltpoint agent` says of agents and of who routes tasks to them."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from haltpoint.cli.commands import agent
+from haltpoint.cli.main import app
+from haltpoint.contracts.deployment_views import AgentsView, AgentView
+from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
+
+RULES = (
+    Rule(id="invoices", agent="billing", match="invoice|refund"),
+    Rule(id="gold", agent="general", match="x", context={"tier": "gold"}),
+)
+BY_RULE = Supervisor(strategy=Strategy.RULE, rules=RULES, fallback="general")
+BILLING = AgentView(
+    name="billing", description="Refunds.", version="v1", skills=("invoice", "refund"), choose=False, verbose=True
+)
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Type `haltpoint agent` with these words where these agents are."""
+
+    def run(found: AgentsView, *words: str) -> Any:
+        monkeypatch.setattr(agent, "talk", lambda *_: found)
+        return CliRunner().invoke(app, ["agent", *words])
+
+    return run
+
+
+def test_an_agent_is_shown_with_its_skills_and_what_it_shows_and_logs(typed: Callable[..., Any]) -> None:
+    shown = typed(AgentsView(items=(BILLING,)), "show", "billing").stdout
+    assert "  skills: invoice, refund\n" in shown
+    assert "  shows its model all tools at once\n" in shown
+    assert "  prompts and replies go into the planner's log\n" in shown
+
+
+def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(typed: Callable[..., Any]) -> None:
+    assert typed(AgentsView(items=(BILLING,), supervisor=BY_RULE), "show", "supervisor").stdout.splitlines() == [
+        "supervisor  (strategy rule)",
+        "",
+        "  rule invoices: billing  (match invoice|refund)",
+        "  rule gold: general  (match x, context {'tier': 'gold'})",
+        "  fallback: general",
+    ]
+    by_model = Supervisor(tools=("find_*", "ask"), threshold=0.5)
+    shown = typed(AgentsView(items=(), supervisor=by_model), "show", "supervisor").stdout
+    assert "  tools: find_*, ask\n  threshold: 0.5\n" in shown
+    assert typed(AgentsView(items=(BILLING,)), "show", "supervisor").exit_code == 1
+
+
+def test_the_list_says_who_routes(typed: Callable[..., Any]) -> None:
+    said = typed(AgentsView(items=(BILLING,), supervisor=BY_RULE), "list")
+    assert "Tasks that name no agent are routed by the strategy rule" in said.stderr
+    assert "routed" not in typed(AgentsView(items=(BILLING,)), "list").stderr
+    whole = AgentsView(items=(), supervisor=BY_RULE)
+    listed, shown = typed(whole, "list", "--json"), typed(whole, "show", "supervisor", "--json")
+    assert json.loads(listed.stdout)["supervisor"] == json.loads(shown.stdout)
