@@ -76,6 +76,52 @@ def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goa
     assert by_skill(Task(goal=goal), file(Strategy.SKILL)).agent == agent
 
 
+@pytest.mark.parametrize(
+    ("skill", "goal"),
+    [
+        ("menu", "Change the menus"),
+        ("taxi", "Two taxis, please"),
+        ("GPUs", "Is there a GPU?"),
+        ("lens", "My lenses are gone"),
+        ("gas", "Which gases?"),
+        ("status", "Statuses of all orders"),
+        ("hero", "heroes"),
+        ("addresses", "A new address"),
+        ("cookie", "cookies"),
+        ("tax return", "Tax returns and taxes"),
+        ("C++", "Some C++17 code, in C"),
+        ("c#", "Is this C#?"),
+        ("order", "Where is order#17?"),
+        ("email", "My email+phone"),
+    ],
+)
+def test_i1_a_skill_is_found_in_both_numbers_and_with_its_signs(skill: str, goal: str) -> None:
+    assert by_skill(Task(goal=goal), skilled(skill)).agent == "one"
+
+
+@pytest.mark.parametrize(
+    ("skill", "goal"),
+    [
+        ("C++", "A question on C"),
+        ("C#", "C, C++ and C"),
+        ("C", "Some C++ or C#"),
+        ("notes", "Do not ask"),
+        ("toes", "Go to him"),
+        ("princess", "the princes"),
+        ("leaf", "leaves"),
+        ("credit card", "a card, on credit; a credit for the card"),
+        ("++", "++ -- ?"),
+    ],
+)
+def test_i1_a_skill_is_not_found_in_another_word(skill: str, goal: str) -> None:
+    assert by_skill(Task(goal=goal), skilled(skill)).agent is None
+
+
+def skilled(skill: str) -> Agents:
+    one = Agent(name="one", description="d", skills=(skill,))
+    return Agents(agents=(one,), supervisor=Supervisor(strategy=Strategy.SKILL))
+
+
 def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> None:
     found = by_skill(Task(goal="A refund of the invoice"), file(Strategy.SKILL))
     assert (found.reasoning, round(found.confidence, 2)) == ("the goal speaks of invoice, refund", 0.67)

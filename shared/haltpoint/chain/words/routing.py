@@ -1,6 +1,8 @@
 """Who works on a task that names no agent, by rules, skills, turns and room: no model is asked (CONTRACT I1)."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from haltpoint.chain.model.canonical import plain
@@ -13,9 +15,13 @@ from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
 from haltpoint.contracts.work.tasks import Task
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_MANY: Final = re.compile(r"(?<=\w\w)(?<![sui])s$")
-_ENDING: Final = re.compile(r"(?<=[sxz])e$|(?<=[cs]h)e$")
+_WORD: Final = re.compile(r"[^\W_]+(?:\+\+|[+#](?!\w))?")
+_PLURALS: Final = (
+    (re.compile(r"(?<=\w\w)(?<!s)s$"), ""),
+    (re.compile(r"(?<=\w\w[osxz])es$|(?<=\w[cs]h)es$"), ""),
+    (re.compile(r"(?<=\w)ies$"), "y"),
+)
+"""How English makes plurals, and what the singular ends in. `note` is no plural of `not`, nor `toes` of `to`."""
 
 
 @value
@@ -82,8 +88,8 @@ def by_rule(task: Task, agents: Agents) -> Choice:
 
 def by_skill(task: Task, agents: Agents) -> Choice:
     """The agent with the most of its skill words in the goal; of several the first of the file."""
-    goal = _folded(task.goal)
-    found = {one.name: [word for word in one.skills if _folded(word) in goal] for one in agents.choices}
+    where = _where(task.goal)
+    found = {one.name: [skill for skill in one.skills if _is_in(skill, where)] for one in agents.choices}
     best = max(agents.choices, key=lambda one: len(found[one.name]))
     if words := found[best.name]:
         return Choice(best.name, f"the goal speaks of {', '.join(words)}", len(words) / len(best.skills))
@@ -114,7 +120,29 @@ def _same(value: Any, said: Any) -> bool:
     return bool(value == said) and isinstance(value, bool) == isinstance(said, bool)
 
 
-def _folded(text: str) -> str:
-    """Its words between blanks, without their case, signs and plurals."""
-    words = (_ENDING.sub("", _MANY.sub("", word)) for word in _WORD.findall(plain(text).casefold()))
-    return f" {' '.join(re.sub('ie$', 'y', word) for word in words)} "
+def _words(text: str) -> list[str]:
+    """Its words without their case and signs, but those of C++ and C#."""
+    return _WORD.findall(plain(text).casefold())
+
+
+def _forms(word: str) -> set[str]:
+    """The word, and of what it may be the plural."""
+    return {word, *(plural.sub(ending, word) for plural, ending in _PLURALS)}
+
+
+def _where(goal: str) -> dict[str, set[int]]:
+    """The forms of the goal's words, and where they are in it."""
+    found = defaultdict[str, set[int]](set)
+    for place, word in enumerate(_words(goal)):
+        for form in _forms(word):
+            found[form].add(place)
+    return found
+
+
+def _is_in(skill: str, where: Mapping[str, set[int]]) -> bool:
+    """Whether a goal has these words, one behind the other, each with a form in common."""
+    starts = [
+        {place - index for form in _forms(word) for place in where.get(form, ())}
+        for index, word in enumerate(_words(skill))
+    ]
+    return bool(starts) and bool(set.intersection(*starts))
