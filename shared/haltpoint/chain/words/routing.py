@@ -10,9 +10,10 @@ from haltpoint.chain.model.limits import Place, World
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.words.patterns import found_in, sentences_of
 from haltpoint.contracts.base import value
+from haltpoint.contracts.events import ActionProposed, ThoughtFailed, ToExecutor
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Strategy
 from haltpoint.contracts.work.tasks import Task
 
 _WORD: Final = re.compile(r"[^\W_]+(?:\+\+|[+#](?!\w))?")
@@ -36,17 +37,22 @@ class Choice:
     rule: str | None = None
 
 
-def rooms(chain: Chain, world: World) -> tuple[Agent, ...]:
+def rooms(chain: Chain, world: World, heard: Iterable[ToExecutor] = ()) -> tuple[Agent, ...]:
     """The agents of which one must have a place for a chain before it begins; none for a chain whose agent is not
-    counted. An agent above it in the tree that has the same name lends it its own.
+    counted, or not known before its function has said it: `heard` is what it decides on. An agent above it in the tree
+    that has the same name lends it its own.
     """
     agents, name = world.agents, chain.task.agent
     if chain.plan is not None or not any(map(agents.counts, agents.agents)):
         return ()
-    if routes_by(chain.task, agents) is Strategy.LOAD:
+    strategy = routes_by(chain.task, agents)
+    if strategy is Strategy.LOAD:
         return agents.choices
-    if (choice := choice_of(chain.task, agents, chain.number)) is not None:
-        name = choice.agent
+    if strategy is not None:
+        replies = (one for one in heard if isinstance(one, ActionProposed | ThoughtFailed))
+        reply = next((one for one in replies if one.data.thought_id == chain.thought), None)
+        choice = choice_of(chain.task, agents, chain.number) if reply is None else by_function(reply, agents)
+        name = None if choice is None else choice.agent
     above = {one.task.agent for one in world.tree if chain.id.startswith(f"{one.id}~")}
     return tuple(one for one in agents.agents if one.name == name and agents.counts(one) and name not in above)
 
@@ -107,6 +113,17 @@ def with_room(place: Place, agents: Agents) -> Choice:
     agent = agents.named(place.agent)
     most = "" if agent is None or agent.capacity is None else f" of {agent.capacity} at once"
     return Choice(place.agent, f"{place.agent} has the most room: it worked on {count(place.others, 'chain')}{most}")
+
+
+def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice:
+    """The agent that the function names; the fallback where it fails, or names none that there is."""
+    if isinstance(reply, ThoughtFailed):
+        return fallback(agents, f"the function failed ({reply.data.code}: {reply.data.message})")
+    said, names = reply.data.proposal.routing or Decided(), [one.name for one in agents.choices]
+    if len(said.targets) == 1 and said.targets[0] in names:
+        return Choice(said.targets[0], said.reasoning, said.confidence)
+    named = ", ".join(said.targets) or "no agent"
+    return fallback(agents, f"the function names {named}; there are: {', '.join(names)}")
 
 
 def fallback(agents: Agents, why: str) -> Choice:
