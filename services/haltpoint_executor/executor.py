@@ -14,7 +14,7 @@ waited for it.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -153,7 +153,7 @@ class Executor:
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
             agents = [one.chain for one in known.values() if one.chain.task.assigned is not None]
-            worlds = await self._worlds(agents) if agents else {}
+            worlds = await self._worlds(agents, heard) if agents else {}
             spans: list[Span] = []
             now = self._clock.now()
             decided = [
@@ -169,11 +169,12 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
-    async def _worlds(self, chains: list[Chain]) -> dict[str, World]:
+    async def _worlds(self, chains: list[Chain], heard: Mapping[str, ChainEvents]) -> dict[str, World]:
         """The worlds of chains that agents work on, by their ids: with their trees, and their places."""
         around = await self._trees.around(chains)
         worlds = {one.id: replace(self._world.of(one.task), tree=around.get(one.id, ())) for one in chains}
-        return await with_places(self._store.places, chains, worlds)
+        messages = {one.id: [received.message for received in heard[one.id].received] for one in chains}
+        return await with_places(self._store.places, chains, worlds, messages)
 
     def _decide(
         self, events: ChainEvents, loaded: Loaded, world: World | None, now: int, spans: list[Span]

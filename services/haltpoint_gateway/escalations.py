@@ -5,8 +5,6 @@
 None passes the case to people; so does a handler that fails, takes too long, or says what does not fit.
 """
 
-import asyncio
-import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -35,19 +33,10 @@ class EscalationHandler:
         return cls(path, dotted_path.function(path, "HP-035", "escalation handler"))
 
     async def decide(self, case: RequestView) -> Answer | None:
-        """What the handler says; None when it passes. Never raises but for the cancellation of its caller.
-
-        What looks like the end of the process is the handler's own: signals reach this process in another way.
-        """
+        """What the handler says; None when it passes. Never raises but for the cancellation of its caller."""
         try:
-            async with asyncio.timeout(self._patience):
-                if inspect.iscoroutinefunction(self._function):
-                    said = await self._function(case)
-                else:
-                    said = await asyncio.to_thread(self._function, case)
-        except BaseException as error:  # whatever it raises, people are asked
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-                raise
+            said = await dotted_path.call(self._function, self._patience, case)
+        except Exception as error:  # noqa: BLE001 - whatever it raises, people are asked
             _log.error("the escalation handler failed; a person is asked", handler=self.name, exc_info=error)
             return None
         if said is None or isinstance(said, Answer):
@@ -56,8 +45,3 @@ class EscalationHandler:
             "the escalation handler gave no answer; a person is asked", handler=self.name, gave=type(said).__name__
         )
         return None
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

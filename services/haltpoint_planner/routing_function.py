@@ -4,34 +4,30 @@ It gets the goal, the task's context, and the names of the agents that there are
 `{target_agent, reasoning, confidence}`; it may be async. What it names the executor checks.
 """
 
-import asyncio
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint_planner.parsing.json_text import without_surrogates
 
 PATIENCE: Final = 30.0
 """Seconds that the function has."""
 
+_NAME: Final = 128  # characters of a name
+_REASONING: Final = 2000
 _CODE: Final = "HP-311"
 _FIX: Final = "Correct the function"
 
 
 async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]) -> Decided:
-    """Call the function; one that is not async in a thread. Raises HaltpointError HP-311 when it cannot be loaded,
-    fails, takes too long, or returns something else.
+    """Call the function. Raises HaltpointError HP-311 when it cannot be loaded, fails, takes too long, or returns
+    something else.
     """
     function = dotted_path.function(path, _CODE, "routing function")
     try:
-        async with asyncio.timeout(PATIENCE):
-            if inspect.iscoroutinefunction(function):
-                said = await function(goal, dict(context), list(names))
-            else:
-                said = await asyncio.to_thread(function, goal, dict(context), list(names))
-        return _read(said)
+        return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)))
     except TimeoutError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", f"it took more than {PATIENCE:g} s", _FIX) from error
     except Exception as error:
@@ -40,11 +36,11 @@ async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[
 
 def _read(said: object) -> Decided:
     """What it returned: a name is a decision that it is sure of. Raises TypeError for anything else."""
-    if isinstance(said, str):
-        return Decided((said,), confidence=1.0)
-    if not isinstance(said, dict) or not isinstance(said.get("target_agent"), str):
+    given: Any = {"target_agent": said, "confidence": 1.0} if isinstance(said, str) else said
+    if not isinstance(given, dict) or not isinstance(given.get("target_agent"), str):
         raise TypeError(f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent")
-    sure = said.get("confidence")
+    sure = given.get("confidence")
     if not isinstance(sure, int | float) or isinstance(sure, bool) or not 0 <= sure <= 1:
         sure = 0.0
-    return Decided((said["target_agent"],), str(said.get("reasoning") or ""), float(sure))
+    name, reasoning = given["target_agent"][:_NAME], str(given.get("reasoning") or "")[:_REASONING]
+    return Decided((without_surrogates(name),), without_surrogates(reasoning), abs(float(sure)))

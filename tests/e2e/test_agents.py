@@ -126,7 +126,8 @@ async def test_r1_ten_agents_at_work_are_cancelled_with_the_task_and_their_tools
     await client.cancel(run.id)
     ends = [await client.attach(one).result() for one in (run.id, *(f"{run.id}~{post}-1" for post in posts))]
     assert {one.status for one in ends} == {"cancelled"}
-    why = [action.receipt.error.message for end in ends[1:] for action in end.chain.steps[0].actions if action.receipt]
+    receipts = [action.receipt for end in ends[1:] for action in end.chain.steps[0].actions]
+    why = [one.error.message for one in receipts if one is not None and one.error is not None]
     stopped, never = (
         "keep_watch was stopped: its chain was cancelled",
         "keep_watch was not called: its chain was cancelled",

@@ -10,6 +10,8 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 import haltpoint_planner.app
+from haltpoint.chain.model.limits import Place, World
+from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
@@ -18,6 +20,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.views import Views
+from haltpoint_executor.places import give_back, with_places
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
@@ -203,6 +206,39 @@ async def test_i1_where_the_most_room_decides_no_agent_has_more_chains_than_its_
             await wait_until(lambda: bed.ended(*chains))
         assert await places_taken(bed) == 0
     assert {(await bed.chain(one)).status.value for one in chains} == {"completed"}
+
+
+async def test_i1_a_task_that_a_function_routes_begins_at_once_where_its_agent_has_room(bed: Bed) -> None:
+    agents = tuple(structs.replace(one, capacity=1) for one in THREE)
+    await applied(bed, Strategy.FUNCTION, agents, function=f"{__name__}:by_first_word", fallback="blue")
+    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+    async with executing(bed):
+        planner = asyncio.create_task(haltpoint_planner.app.run(bed.settings))
+        chains = [await bed.submit(task(goal)) for goal in ("green leaves", "Hello")]
+        await wait_until(lambda: has_begun(bed, chains[0]))
+        await wait_until(lambda: has_begun(bed, chains[1]))
+        waiting = await bed.submit(task("green trees"))
+        await wait_until(lambda: rests(bed, waiting))
+        chain = await bed.chain(waiting)
+        assert chain.queued is not None
+        assert chain.queued.why == "no room for one more chain of green"
+        planner.cancel()
+        await planner
+    assert [[name for name, _ in await bed.log(one)] for one in chains] == [["task.submitted", "action.proposed"]] * 2
+    assert await places_taken(bed) == 2
+
+
+async def test_i1_a_chain_that_ends_before_it_is_decided_who_works_on_it_gives_its_place_back(bed: Bed) -> None:
+    agents = tuple(structs.replace(one, capacity=1) for one in THREE)
+    file = await applied(bed, Strategy.LOAD, agents)
+    chain = await bed.chain(await bed.submit(task("g")))
+    worlds = await with_places(bed.store.places, [chain], {chain.id: World(agents=file)}, {chain.id: []})
+    assert worlds[chain.id].place == Place("red")
+    await give_back(bed.store.places, [(chain, file)])
+    assert await places_taken(bed) == 0
+    over = structs.replace(chain, status=ChainStatus.CANCELLED)
+    worlds = await with_places(bed.store.places, [over], {chain.id: World(agents=file)}, {chain.id: []})
+    assert (worlds[chain.id].place, await places_taken(bed)) == (None, 0)
 
 
 async def test_i1_a_place_that_was_taken_by_an_executor_that_died_is_kept_by_its_chain(bed: Bed) -> None:

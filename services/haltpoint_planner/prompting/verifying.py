@@ -4,7 +4,6 @@ Either gets the words, the deeds so far and the tools, and gives `[{quote, told,
 reported or planned. What cannot be read of it is no finding: the executor judges only what really is in the words.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Final, TypedDict
@@ -86,8 +85,7 @@ def load(path: str) -> Check:
 async def run(check: Check, case: Case) -> tuple[Finding, ...]:
     """What an operator's function has found. One that fails, or takes too long, has found nothing; that is logged."""
     try:
-        async with asyncio.timeout(PATIENCE):
-            said = await asyncio.to_thread(check, case["words"], case["deeds"], case["tools"])
+        said = await dotted_path.call(check, PATIENCE, case["words"], case["deeds"], case["tools"])
         return tuple(_read(json.loads(json.dumps(said))))
     except Exception as error:  # noqa: BLE001 - a check is no reason to lose an answer
         _log.error("the check of the answer's words failed; they are delivered", exc_info=error)

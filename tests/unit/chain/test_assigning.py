@@ -10,7 +10,7 @@ from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
 from haltpoint.chain.model.limits import Place, World
 from haltpoint.chain.model.state import Chain, ChainStatus, Queued, Routing, next_due
 from haltpoint.chain.words.routing import by_rule, by_skill, in_turn, rooms, with_room
-from haltpoint.contracts.events import ThoughtFailed
+from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Rule, Strategy, Supervisor
@@ -77,6 +77,52 @@ def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
 )
 def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goal: str, agent: str | None) -> None:
     assert by_skill(Task(goal=goal), file(Strategy.SKILL)).agent == agent
+
+
+@pytest.mark.parametrize(
+    ("skill", "goal"),
+    [
+        ("menu", "Change the menus"),
+        ("taxi", "Two taxis, please"),
+        ("GPUs", "Is there a GPU?"),
+        ("lens", "My lenses are gone"),
+        ("gas", "Which gases?"),
+        ("status", "Statuses of all orders"),
+        ("hero", "heroes"),
+        ("addresses", "A new address"),
+        ("cookie", "cookies"),
+        ("tax return", "Tax returns and taxes"),
+        ("C++", "Some C++17 code, in C"),
+        ("c#", "Is this C#?"),
+        ("order", "Where is order#17?"),
+        ("email", "My email+phone"),
+    ],
+)
+def test_i1_a_skill_is_found_in_both_numbers_and_with_its_signs(skill: str, goal: str) -> None:
+    assert by_skill(Task(goal=goal), skilled(skill)).agent == "one"
+
+
+@pytest.mark.parametrize(
+    ("skill", "goal"),
+    [
+        ("C++", "A question on C"),
+        ("C#", "C, C++ and C"),
+        ("C", "Some C++ or C#"),
+        ("notes", "Do not ask"),
+        ("toes", "Go to him"),
+        ("princess", "the princes"),
+        ("leaf", "leaves"),
+        ("credit card", "a card, on credit; a credit for the card"),
+        ("++", "++ -- ?"),
+    ],
+)
+def test_i1_a_skill_is_not_found_in_another_word(skill: str, goal: str) -> None:
+    assert by_skill(Task(goal=goal), skilled(skill)).agent is None
+
+
+def skilled(skill: str) -> Agents:
+    one = Agent(name="one", description="d", skills=(skill,))
+    return Agents(agents=(one,), supervisor=Supervisor(strategy=Strategy.SKILL))
 
 
 def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> None:
@@ -366,6 +412,23 @@ def test_i1_which_agent_has_to_have_room_is_known_before_the_decision(strategy: 
     assert [one.name for one in found] == wanted
     planned = structs.replace(chain, plan=plan(tool_step("a")))
     assert rooms(planned, World(agents=structs.replace(NARROW, supervisor=said))) == ()
+
+
+def test_i1_whom_a_function_names_has_to_have_room_before_the_chain_decides_on_its_reply() -> None:
+    said = Supervisor(strategy=Strategy.FUNCTION, function="a:b", agents=("billing", "general"), fallback="front")
+    world = World(agents=structs.replace(NARROW, supervisor=said))
+    chain = Chain("c", Task(goal="g", agent=SUPERVISOR), thought="c.route.t0.1")
+
+    def named(thought: str, *targets: str) -> list[str]:
+        data = ActionProposed.Data(thought, "", Proposal(routing=Decided(targets)))
+        return [one.name for one in rooms(chain, world, [ActionProposed(id="p", source="t", data=data)])]
+
+    assert named("c.route.t0.1", "billing") == ["billing"]
+    assert named("c.route.t0.1", "general") == [], "it is not counted"
+    assert named("c.route.t0.1", "front") == ["front"], "it is not there, and the fallback takes the task"
+    assert named("c.route.t0.2", "billing") == [], "a reply to no thought of the chain"
+    failed = ThoughtFailed.Data("c.route.t0.1", ThoughtKind.ROUTE, "HP-311", "too slow")
+    assert rooms(chain, world, [ThoughtFailed(id="f", source="t", data=failed)]) == (NARROW.agents[0],)
 
 
 def test_i1_a_chain_that_a_task_is_handed_on_to_waits_for_room_too() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,14 @@ def broken(goal: str, context: dict[str, Any], names: list[str]) -> str:
     raise KeyError(goal)
 
 
+def ending(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    raise context["returns"]
+
+
+async def ending_later(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    raise context["returns"]
+
+
 async def ask(name: str, returns: object = None) -> Decided:
     return await run(f"{__name__}:{name}", "the goal", {"returns": returns}, NAMES)
 
@@ -47,6 +56,11 @@ async def ask(name: str, returns: object = None) -> Decided:
         ({"target_agent": "x", "confidence": True}, Decided(("x",))),
         ({"target_agent": "x", "confidence": "high"}, Decided(("x",))),
         ({"target_agent": "x", "confidence": 1e999}, Decided(("x",))),
+        ("g" * 5_000_000, Decided(("g" * 128,), "", 1.0)),
+        ("\ud800", Decided(("\ufffd",), "", 1.0)),
+        ({"target_agent": "x", "reasoning": "w" * 5_000_000}, Decided(("x",), "w" * 2000)),
+        ({"target_agent": "x", "reasoning": "a \ud800"}, Decided(("x",), "a \ufffd")),
+        ({"target_agent": "x", "reasoning": ["w"]}, Decided(("x",), "['w']")),
     ],
 )
 async def test_i1_a_function_returns_a_name_or_a_decision(returns: object, decided: Decided) -> None:
@@ -70,6 +84,20 @@ async def test_i1_one_that_fails_or_is_not_there_says_why(name: str, why: str) -
         await ask(name)
     assert (caught.value.code, why in caught.value.why) == ("HP-311", True)
     assert "fallback" not in str(caught.value), "whether there is one, the decision says"
+
+
+@pytest.mark.parametrize("name", ["ending", "ending_later"])
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()])
+async def test_i1_one_that_would_end_the_planner_has_failed(name: str, error: BaseException) -> None:
+    with pytest.raises(HaltpointError, match=f"{name} failed: RuntimeError: it raised {type(error).__name__}"):
+        await ask(name, error)
+
+
+async def test_i1_a_module_that_ends_itself_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "routes_that_end.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(HaltpointError, match="routes_that_end:choose cannot be loaded: SystemExit: 3"):
+        await run("routes_that_end:choose", "the goal", {}, NAMES)
 
 
 async def test_i1_one_that_blocks_stops_nothing_else_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

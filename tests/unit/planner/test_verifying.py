@@ -1,6 +1,7 @@
 """F3: what a model or an operator's function finds in words is read as far as it can be; a failure is no finding."""
 
 import json
+import sys
 import time
 from typing import Any
 
@@ -74,6 +75,7 @@ async def test_a_function_of_the_operators_finds_or_fails_without_harm(monkeypat
     case = verifying.case_of(context())
     assert await verifying.run(verifying.load(f"{__name__}:found"), case) == (Finding(quote=LIE, told=Told.DONE),)
     assert await verifying.run(crash, case) == ()
+    assert await verifying.run(lambda *_: sys.exit(3), case) == ()
     assert await verifying.run(lambda *_: object(), case) == ()
     monkeypatch.setattr(verifying, "PATIENCE", 0.01)
     assert await verifying.run(lambda *_: time.sleep(0.2), case) == ()

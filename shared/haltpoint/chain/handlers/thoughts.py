@@ -239,7 +239,7 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
         return take_proposal(work, message)
     if message.data.thought_id != work.thought:
         return None
-    take_choice(work, message.data.proposal.routing, "")
+    take_choice(work, message)
     return begin_assigned(work)
 
 
@@ -253,7 +253,7 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if reads_goal(work):
         return _read_goal(work, None)
     if data.kind is ThoughtKind.ROUTE:
-        take_choice(work, None, f"the function failed ({data.code}: {data.message})")
+        take_choice(work, message)
         return begin_assigned(work)
     if work.plan is None:
         return failed(data.code, data.message)

@@ -11,11 +11,12 @@ from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think, failed
 from haltpoint.chain.model.state import Failure, Queued, Routing
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.words.routing import Choice, choice_of, fallback, rooms, routes_by
+from haltpoint.chain.words.routing import Choice, by_function, choice_of, rooms, routes_by
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.work.routing import Decided, Routed, Strategy
+from haltpoint.contracts.work.routing import Routed, Strategy
 from haltpoint.contracts.work.tasks import Assignment
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
@@ -62,17 +63,10 @@ def version_gone(work: Work) -> Failure | None:
     return failed(Code.AGENT_GONE, words)
 
 
-def take_choice(work: Work, said: Decided | None, why: str) -> None:
-    """Route the task to the agent that the function names; to the fallback where it names none that there is."""
-    agents, named = work.world.agents, () if said is None else said.targets
-    names = [one.name for one in agents.choices]
-    if said is not None and len(named) == 1 and named[0] in names:
-        choice = Choice(named[0], said.reasoning, said.confidence)
-    else:
-        found = f"the function names {', '.join(named) or 'no agent'}; there are: {', '.join(names)}"
-        choice = fallback(agents, why or found)
+def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
+    """Route the task by what its function has said."""
     work.thought = None
-    route(work, choice, Strategy.FUNCTION)
+    route(work, by_function(reply, work.world.agents), Strategy.FUNCTION)
 
 
 def note_decision(work: Work, routed: Routed) -> None:

@@ -1,5 +1,7 @@
-"""A thing of the operator's own code by its dotted path, `module:name`: hooks, escalation handlers, claims checks."""
+"""A thing of the operator's own code by its dotted path, `module:name`: hooks, and functions that decide something."""
 
+import asyncio
+import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -27,9 +29,28 @@ def function(path: str, code: str, role: str) -> Callable[..., Any]:
     what = f"the {role} {path} cannot be loaded"
     try:
         found = load(path)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script ends itself
         why = f"{type(error).__name__}: {error}"
         raise HaltpointError(code, what, why, "Correct the path or the module") from error
     if not callable(found):
         raise HaltpointError(code, what, "it does not name a function", "Write module:function")
     return found
+
+
+async def call(function: Callable[..., Any], seconds: float, *given: object) -> Any:
+    """What the function returns; one that is not async runs in a thread. Raises TimeoutError after so many seconds, and
+    what the function raises; RuntimeError for what looks like the end of the process or of the caller, and is not:
+    signals reach this process in another way.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            if inspect.iscoroutinefunction(function):
+                return await function(*given)
+            return await asyncio.to_thread(function, *given)
+    except Exception:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        raise RuntimeError(f"it raised {type(error).__name__}: {error}") from error
