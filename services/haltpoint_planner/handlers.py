@@ -246,7 +246,7 @@ async def _by_function(message: ToPlanner, context: Context, path: str) -> Thoug
     """Whom the operator's function chooses for the task, or why it chooses none."""
     task, names = context.task, [one.name for one in context.choices]
     try:
-        return chosen(message, await routing_function.run(path, task.goal, task.context, names), path)
+        return chosen(message, await routing_function.run(path, task.goal, task.context, names))
     except HaltpointError as error:
         _log.warning(str(error), code=error.code, thought=ThoughtKind.ROUTE.value)
         return failed(message, error)

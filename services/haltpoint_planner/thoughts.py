@@ -68,14 +68,10 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], go
             assert_never(request.kind)
 
 
-def chosen(message: ToPlanner, decided: Decided, function: str) -> ActionProposed:
-    """Whom a function chose for the task; it counts as the model of this thought."""
-    data = ActionProposed.Data(
-        thought_id=message.data.thought_id,
-        step_id="",
-        proposal=Proposal(routing=decided),
-        usage=Usage(model=function),
-    )
+def chosen(message: ToPlanner, decided: Decided) -> ActionProposed:
+    """Whom a function chose for the task."""
+    thought = message.data.thought_id
+    data = ActionProposed.Data(thought_id=thought, step_id="", proposal=Proposal(routing=decided))
     return ActionProposed(**_envelope(message), data=data)
 
 

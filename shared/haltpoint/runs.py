@@ -111,7 +111,7 @@ class Run:
 
 
 def asked_in(chain: ChainView | ChildView) -> Iterator[RequestView]:
-    """The questions of a chain, and the open ones of all chains below it."""
+    """The questions of a chain and of all chains below it."""
     yield from chain.requests
     for child in chain.children:
         yield from asked_in(child)

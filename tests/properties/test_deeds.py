@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.checks.deeds import deed_line, deed_of
 from haltpoint.chain.model.state import StepRun, StepStatus
-from haltpoint.cli.render.story import Mark, answer_lines
+from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.story import answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.doors import door
@@ -23,8 +24,9 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.record import ChainRecord
 from tests.support.builders import OK, asks, failed, spec
 from tests.support.stored import stored_action
 

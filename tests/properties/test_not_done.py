@@ -10,8 +10,9 @@ from haltpoint.chain.model.state import Action, PlanOrigin
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import phrases
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.record import ChainRecord
 from tests.support.random_chain import SPECS, Walk
 from tests.support.stored import stored_action
 from tests.unit.chain.story import Story

@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from msgspec import field
 from pydantic import ConfigDict, Field
-from typing_extensions import TypeVar
+from typing_extensions import TypedDict, TypeVar
 
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract
@@ -247,7 +247,7 @@ class RequestView(View):
 
 
 class ChildView(View):
-    """A chain below another, which carries out a call of an agent or of a skill: `requests` are its open questions,
+    """A chain below another, which carries out a call of an agent or of a skill: `requests` are its questions,
     `children` the chains below it.
     """
 
@@ -295,14 +295,29 @@ class RoutedView(View):
     by: str | None = Field(default=None, exclude_if=_is_none)
 
 
+class DroppedCall(TypedDict, total=False):
+    """A call that was proposed and never ran: when that was clear and why, and the number of the call in its proposal,
+    from 1. Of long `arguments` only the beginning is kept, as text.
+    """
+
+    at: datetime
+    step_id: str
+    tool: str
+    call: int
+    reason: str
+    arguments: dict[str, Any] | str
+
+
 class ChainView(ChainSummary):
     """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
 
     `answer` is there when the chain is over, however it ended (F1), `routed` when a supervisor has routed the task: the
-    last decision.
+    last decision; `routed_before` are those before it, oldest first.
 
     `stopped` says by whom and why a cancelled chain was stopped. `children` are the chains below it, when there are
     any.
+
+    Times are those of the log. What happened in the same millisecond differs by microseconds, in the log's order.
     """
 
     answer: FinalAnswer | None = None
@@ -315,10 +330,11 @@ class ChainView(ChainSummary):
     intent: Intent | None = Field(default=None, description="what the goal asks for, makes conditional, forbids (C12)")
     stopped: str | None = None
     routed: RoutedView | None = Field(default=None, exclude_if=_is_none)
+    routed_before: tuple[RoutedView, ...] = Field(default=(), exclude_if=_is_empty)
     steps: tuple[StepView, ...] = ()
     strikes: int = 0
     violations: tuple[ViolationView, ...] = ()
-    never_executed: tuple[dict[str, Any], ...] = ()
+    never_executed: tuple[DroppedCall, ...] = ()
     requests: tuple[RequestView, ...] = ()
     children: tuple[ChildView, ...] = Field(default=(), exclude_if=_is_empty)
     budget: Budget = Budget()

@@ -10,10 +10,10 @@ from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain, ChainStatus, Routing
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.events import ActionProposed, TaskSubmitted
+from haltpoint.contracts.events import ActionProposed, TaskSubmitted, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
-from haltpoint.contracts.work.routing import Routed, Strategy
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
@@ -141,6 +141,33 @@ def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
     assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1, "agent:routed:legal": 1}
     before = structs.replace(chain, routing=Routing(decisions=1, last=told))
     assert counts_of_agent(chain, routed, before=before)["agent:rerouted:legal"] == 1
+
+
+def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
+    counts: Counter[str] = Counter()
+    chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
+    done = Fact(FactType.ACTION_COMPLETED, {"tool": "billing", "next_action": "continue"})
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(agent="billing"))
+    told = ToolCompleted(
+        id="d", source="x", subject="c", data=ToolCompleted.Data(action_id="c.route.1", outcome=outcome)
+    )
+    count(counts, chain, told, Decision(chain, facts=(done,)))
+    choice = ActionProposed.Data(thought_id="t", step_id="", proposal=Proposal(routing=Decided(targets=("billing",))))
+    count(counts, chain, ActionProposed(id="t/reply", source="x", subject="c", data=choice), Decision(chain))
+    assert counts == {}
+
+
+def test_questions_of_routing_are_the_supervisors_and_its_wrong_names_are_no_tools() -> None:
+    chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
+    asked = Fact(FactType.REQUEST_OPENED, {"request_id": "c.r1", "kind": "clarification"})
+    wrong = violated("c.route.t1.1", Violation.NOT_ALLOWED, tool="billing")
+    assert counts_of_agent(chain, asked, wrong) == {
+        "agent:asked:supervisor": 1,
+        "tool:asked:supervisor": 1,
+        "tool:clarified:supervisor": 1,
+        "model:violations:?": 1,
+        "model:strikes:?": 1,
+    }
 
 
 def test_i5_without_agents_nothing_is_counted_by_agent() -> None:

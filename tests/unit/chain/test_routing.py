@@ -394,6 +394,13 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     }
 
 
+def test_i2_at_the_limit_of_strikes_a_person_reads_whom_the_model_named() -> None:
+    tree = routing(policy=Policy(strikes=2))
+    tree.root.take(decision("legal"))
+    tree.root.take(decision("returns"))
+    assert "it named an unknown agent." in tree.root.questions[-1].question
+
+
 @pytest.mark.parametrize("reply", NO_DECISIONS)
 def test_hp215_or_the_task_fails_and_says_what_was_found_out(reply: Proposal) -> None:
     tree = at_the_bound(on_bound=OnBound.FAIL)

@@ -19,6 +19,7 @@ PROPOSED = {
     ],
 }
 NEVER = {
+    "at": BEGUN,
     "step_id": "find",
     "tool": "send_message",
     "call": 2,
@@ -27,8 +28,13 @@ NEVER = {
 }
 
 
+def after(seconds: float) -> datetime:
+    """So long after the chain was submitted."""
+    return BEGUN + timedelta(seconds=seconds)
+
+
 MADE_UP = {
-    "at": BEGUN,
+    "at": after(1),
     "place": "tell",
     "thought_id": "c1.tell.t2.1",
     "violation": "no_provenance",
@@ -53,7 +59,9 @@ def chain(**changes: Any) -> ChainView:
 
 
 def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> dict[str, Any]:
+    """It began with its chain, unless it is still to come or `started_at` says otherwise."""
     return {
+        "started_at": None if status in ("pending", "skipped") else BEGUN,
         "id": name,
         "description": {"find": "Find the contact", "send": "Send the message"}.get(name, name),
         "step_type": "tool",
@@ -63,9 +71,20 @@ def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> d
     }
 
 
-def action(name: str, tool: str, arguments: dict[str, Any], receipt: dict[str, Any] | None = None) -> dict[str, Any]:
+def action(
+    name: str, tool: str, arguments: dict[str, Any], receipt: dict[str, Any] | None = None, *, at: float = 0
+) -> dict[str, Any]:
+    """It began so many seconds after its chain, and ended half a second later."""
     status = "dispatched" if receipt is None else "done"
-    return {"id": f"c1.{name}", "tool": tool, "arguments": arguments, "status": status, "receipt": receipt}
+    return {
+        "id": f"c1.{name}",
+        "tool": tool,
+        "arguments": arguments,
+        "status": status,
+        "receipt": receipt,
+        "started_at": after(at),
+        "ended_at": None if receipt is None else after(at + 0.5),
+    }
 
 
 def request(answer: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -126,6 +145,7 @@ def completed() -> ChainView:
                 "completed",
                 validation_status="passed",
                 thoughts=[PROPOSED],
+                ended_at=after(0.6),
                 actions=[action("find.1", "lookup_contacts", {"query": "John"}, found)],
             ),
             step(
@@ -133,18 +153,15 @@ def completed() -> ChainView:
                 "send_message",
                 "completed",
                 validation_status="passed",
-                actions=[action("send.1", "send_message", say, sent)],
+                started_at=after(0.7),
+                ended_at=after(1.2),
+                actions=[action("send.1", "send_message", say, sent, at=0.7)],
             ),
         ],
         requests=[request({"option_id": "user_abc123", "decision": "select"})],
         never_executed=[NEVER],
         usage={"turns": 2, "actions": 2},
     )
-
-
-def after(seconds: float) -> datetime:
-    """So long after the chain was submitted."""
-    return BEGUN + timedelta(seconds=seconds)
 
 
 def doubted_twice() -> ChainView:
@@ -229,9 +246,9 @@ def careless() -> ChainView:
                 violations=[MADE_UP],
                 actions=[
                     action("tell.1", "lookup_contacts", {"query": "Jane"}, found),
-                    action("tell.2", "send_message", {"recipient_id": "user_jan001"}, sent),
+                    action("tell.2", "send_message", {"recipient_id": "user_jan001"}, sent, at=2),
                 ],
             )
         ],
-        never_executed=[{**NEVER, "step_id": "tell", "reason": "one action per turn"}],
+        never_executed=[{**NEVER, "at": after(0.6), "step_id": "tell", "reason": "one action per turn"}],
     )

@@ -196,3 +196,16 @@ def test_i4_the_card_shows_who_asks_and_what_counts_without_an_answer() -> None:
     assert "asked by: desk > jun\\u{200b}ior" in shown
     assert 'without an answer in time: ""' in shown
     assert "asked by" not in how_to_answer(question("input"))
+
+
+def test_i2_the_case_of_a_supervisor_says_whom_its_model_named() -> None:
+    strikes = [
+        {"place": "route", "thought_id": "t", "violation": violation, "message": "There is no agent 'returns'."}
+        for violation in ("no_call", "unknown_tool")
+    ]
+    view = request() | {"kind": "escalation", "options": [], "tool": "", "strikes": strikes}
+    shown = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor"]}))
+    assert "named no agent" in shown
+    assert "named an unknown agent: There is no agent 'returns'." in shown
+    below = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor", "billing"]}))
+    assert "called an unknown tool: There is no agent 'returns'." in below

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.cli.render.story import Mark, answer_lines, elapsed, intents, never_executed, receipts, tell
+from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.story import answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.views import ChainView

@@ -12,8 +12,9 @@ from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.record import ChainRecord
 from tests.support.stored import stored_action
 
 AT = 1767225600000
@@ -187,7 +188,7 @@ def test_f1_what_was_not_done_says_why(fields: dict[str, str], why: str, message
 
 
 def test_f1_a_call_that_only_reads_and_was_running_at_the_end_is_not_in_doubt() -> None:
-    found = answer(action("look"), reading=frozenset({"look"}))
+    found = answer(action("look"), only_read={"look": True})
     assert [(one.why.value, one.message) for one in found.not_done] == [
         ("failed", "It was stopped before it was complete.")
     ]

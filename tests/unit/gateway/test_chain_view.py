@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.state import ChainError, Rest, StepRun, StepStatus
-from haltpoint.cli.render.story import Mark, tell
+from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.story import tell
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Option, Outcome
@@ -14,8 +15,9 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.record import ChainRecord
 from tests.support.stored import stored_action
 
 PLAN = door(Plan).validate_python(
@@ -306,7 +308,7 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
         step = view_of(record(runs=(run, StepRun(), StepRun()), actions=actions, log=told)).steps[0]
         (action,) = step.actions
         times = (step.started_at, action.started_at, action.ended_at, step.ended_at)
-        return [None if at is None else at.timestamp() for at in times]
+        return [None if at is None else round(at.timestamp(), 3) for at in times]
 
     assert seconds(1) == [1, 1, None, None]
     assert seconds(3) == [1, 1, None, None], "it runs again"

@@ -18,6 +18,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import ROUTED
 from haltpoint.contracts.work.thoughts import Proposal
 
 ARGUMENTS_WIDTH: Final = 2000
@@ -123,7 +124,7 @@ def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:
     a decision (I2), or belongs to a later step; None when neither is so.
     """
     if targets := decided(work, work.proposals.get(index, Proposal())):
-        return None if call in targets else "routed"
+        return None if call in targets else ROUTED
     owner = _owner_of(work, index, call.tool)
     return None if owner is None else f"belongs to {owner}"
 

@@ -31,7 +31,7 @@ from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.people.phrases import count, phrases
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import BROKEN, Correction, Finding, ThoughtKind, Told, Violation
+from haltpoint.contracts.work.thoughts import Correction, Finding, ThoughtKind, Told, Violation, broken
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -79,7 +79,8 @@ def think_step(
     if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
         row = tuple(one for one in work.case if one.place == step.id) or work.case
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
-        return escalate(work, index, f"it {BROKEN[wrong[-1]]}" if wrong else "too many strikes")
+        said = f"it {broken(wrong[-1], routing=router(work) is not None)}" if wrong else "too many strikes"
+        return escalate(work, index, said)
     if run.proposals >= limits.max_turns(work.task, step, work.world.policy):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
     if not limits.turns_left(work.task, work.world.policy, work.turns, work.below):

@@ -29,13 +29,13 @@ def add_to(app: typer.Typer) -> None:
             bool, typer.Option("--watch", "-w", help="Keep running and show new questions as they arrive.")
         ] = False,
     ) -> None:
-        """List the questions that wait for an answer, and how to answer them."""
+        """List the questions that wait for an answer, urgent ones first, and how to answer them."""
 
         async def look(client: "Client") -> None:
             seen: set[str] = set()
             while True:
                 page = await client.requests(limit=100)
-                for request in reversed(page.items):
+                for request in page.items:
                     if request.id not in seen:
                         seen.add(request.id)
                         _print(shell, request)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
 _AGENTS = ("chains", "failures", "routed", "rerouted", "asked", "mean_ms")
 _QUESTIONS = ("asked", "answered", "none", "direct", "corrections")
+_FAULTS = frozenset({"failures", "violations", "strikes", "escalations", "none", "corrections"})
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,7 +73,8 @@ def _print(
     for column in columns:
         table.add_column(column, justify="right")
     for name, numbers in lines:
-        cells = (Text(str(one), style="yellow" if at and one else "") for at, one in enumerate(numbers))
+        counted = zip(columns, numbers, strict=True)
+        cells = (Text(str(one), style="yellow" if one and column in _FAULTS else "") for column, one in counted)
         table.add_row(Text(name), *cells)
     shell.out.print(table)
     shell.out.print()

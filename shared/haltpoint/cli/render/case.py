@@ -10,7 +10,8 @@ from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind, Source
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.views import RequestView
-from haltpoint.contracts.work.thoughts import BROKEN, Strike, Violation
+from haltpoint.contracts.work.routing import SUPERVISOR
+from haltpoint.contracts.work.thoughts import Strike, Violation, broken
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""
@@ -89,7 +90,9 @@ def _case(request: RequestView) -> Iterator[str]:
         yield f"asked:    {visible(request.step)}"
     elif request.goal:
         yield f"asked:    {visible(request.goal)}"
-    for number, (fault, times) in enumerate(Counter(map(_fault, request.strikes)).items()):
+    routing = request.path[-1:] == (SUPERVISOR,)
+    faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
+    for number, (fault, times) in enumerate(faults.items()):
         yield f"{'' if number else 'wrong:':<8}  {fault}{f' ({times} times)' if times > 1 else ''}"
     for words in dict.fromkeys(strike.said for strike in request.strikes[-1:] if strike.said.strip()):
         yield f"reply:    {_quoted(words)}"
@@ -97,15 +100,16 @@ def _case(request: RequestView) -> Iterator[str]:
         yield f"missing:  a receipt of {visible(request.tool)}"
 
 
-def _fault(strike: Strike) -> str:
+def _fault(strike: Strike, *, routing: bool) -> str:
     """What was wrong, for a person; of arguments also where."""
-    words = BROKEN[strike.violation]
+    words = broken(strike.violation, routing=routing)
     return f"{words}: {_cut(strike.message)}" if strike.violation in _EXPLAINED else words
 
 
-def said(words: str, violation: Violation) -> str:
-    """What was wrong with a thought, and the model's own words."""
-    return f"{BROKEN[violation]}: {_quoted(words)}" if words.strip() else BROKEN[violation]
+def said(words: str, violation: Violation, *, routing: bool) -> str:
+    """What was wrong with a thought, and the model's own words. `routing`: it was a supervisor's."""
+    wrong = broken(violation, routing=routing)
+    return f"{wrong}: {_quoted(words)}" if words.strip() else wrong
 
 
 def _quoted(words: str) -> str:

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from haltpoint.cli.render.following import ENDS
-from haltpoint.cli.render.story import Line, Mark, elapsed, tell
+from haltpoint.cli.render.lines import Line, Mark
+from haltpoint.cli.render.story import elapsed, tell
 from haltpoint.cli.wording import visible, wrapped
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from haltpoint.cli.wording import visible
+from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views import ChainView, ChildView
@@ -15,5 +16,6 @@ def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
         name = child.agent or child.goal.partition(":")[0]
         yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"
         for request in child.requests:
-            yield f"{indent}  asks: {visible(request.question)}  {request.id}"
+            if request.status is RequestStatus.OPEN:
+                yield f"{indent}  asks: {visible(request.question)}  {request.id}"
         yield from tree(child, f"{indent}  ")

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from haltpoint.contracts.base import value
+from haltpoint.contracts.work.routing import ROUTED
 
 
 @value
@@ -69,6 +70,11 @@ def phrases(language: str) -> Phrases:
 def count(number: int, noun: str) -> str:
     """`1 call`, `2 calls`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def why_dropped(reason: str) -> str:
+    """Why a call never ran; `reason` is the log's word for it."""
+    return "the task was handed on" if reason == ROUTED else reason
 
 
 def runs_again(until: datetime | None) -> str:

@@ -24,6 +24,9 @@ NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
 SUPERVISOR: Final = "supervisor"
 """The name of the agent that routes; no other has it."""
 
+ROUTED: Final = "routed"
+"""Why a call beside a decision never ran, in the log (I2)."""
+
 Name = Annotated[str, Meta(pattern=NAME)]
 Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
 

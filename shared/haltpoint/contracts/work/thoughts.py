@@ -1,7 +1,7 @@
 """Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
@@ -75,7 +75,7 @@ class Violation(StrEnum):
     UNFULFILLED = "unfulfilled"
 
 
-BROKEN: dict[Violation, str] = {
+_BROKEN: Final[dict[Violation, str]] = {
     Violation.BAD_PLAN: "sent an invalid plan",
     Violation.NO_CALL: "replied with text instead of a tool call",
     Violation.UNREADABLE: "sent a reply that cannot be read",
@@ -91,7 +91,15 @@ BROKEN: dict[Violation, str] = {
     Violation.BAD_INTENT: "quoted words that are not in the goal",
     Violation.UNFULFILLED: "left out an effect that the goal asks for",
 }
-"""What each violation is, for people."""
+_ROUTING: Final[dict[Violation, str]] = {
+    Violation.NO_CALL: "named no agent",
+    Violation.UNKNOWN_TOOL: "named an unknown agent",
+}
+
+
+def broken(violation: Violation, *, routing: bool) -> str:
+    """What a violation is, for people. `routing`: it is a supervisor's, which has to name agents."""
+    return (routing and _ROUTING.get(violation)) or _BROKEN[violation]
 
 
 class Correction(Contract):

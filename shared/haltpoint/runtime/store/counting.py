@@ -9,9 +9,17 @@ from typing import Final
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain, ChainStatus
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, Message, PlanDrafted
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    IntentDrafted,
+    Message,
+    PlanDrafted,
+    ToolCompleted,
+)
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Violation
 
 UNKNOWN: Final = "?"
@@ -33,7 +41,9 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
         kind = fact.type
         if kind is _COMPLETED:
             details = fact.details
-            if "by" not in details and "cached" not in details:  # what a person gave, or an earlier call, was no call
+            # What a person gave, or an earlier call, was no call; an agent is no tool, and has a row of its own.
+            agent = isinstance(message, ToolCompleted) and message.data.outcome.metadata.agent
+            if "by" not in details and "cached" not in details and not agent:
                 counts[f"tool:calls:{details['tool']}"] += 1
                 if "error_type" in details:
                     counts[f"tool:failures:{details['tool']}"] += 1
@@ -63,7 +73,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             counts[f"model:escalations:{_model(message)}"] += 1
             for tool in fact.details["missing"]:
                 counts[f"tool:escalations:{tool}"] += 1
-    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted):
+    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted) and not _of_code(message):
         counts[f"model:calls:{_model(message)}"] += 1
     if broken:
         _count_violations(counts, before, message, decision)
@@ -83,10 +93,16 @@ def _has_begun(before: Chain, decision: Decision) -> bool:
     return not waited or any(fact.type is _STARTED and "agent" in fact.details for fact in decision.facts)
 
 
+def _of_code(message: Message) -> bool:
+    """Whether a function of the deployment, and no model, has decided who works on a task: before there is a step."""
+    return isinstance(message, ActionProposed) and not message.data.step_id
+
+
 def _about(chain: Chain, fact: Fact) -> str:
-    """The tool that a question is about."""
+    """The tool that a question is about; a supervisor's own question, who works on a task, is about the supervisor."""
     number = int(fact.details["request_id"].rpartition(".r")[2])
-    return next((one.tool for one in chain.requests if one.number == number), "") or UNKNOWN
+    tool = next((one.tool for one in chain.requests if one.number == number), "")
+    return tool or (SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN)
 
 
 def _count_violations(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
@@ -99,7 +115,7 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
         if strike:
             struck = told["thought_id"]
             counts[f"model:strikes:{model}"] += 1
-        if "tool" in told:
+        if "tool" in told and decision.chain.task.agent != SUPERVISOR:  # there it is the name of an agent
             tool = UNKNOWN if told["violation"] == Violation.UNKNOWN_TOOL.value else told["tool"]
             counts[f"tool:violations:{tool}"] += 1
             if strike:

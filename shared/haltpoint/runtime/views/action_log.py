@@ -10,7 +10,8 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.views import ActionError, ActionRecord, ActionView, StepView
-from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.record import ChainRecord
 
 
 def records(record: ChainRecord) -> tuple[ActionRecord, ...]:

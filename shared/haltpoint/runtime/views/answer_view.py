@@ -18,10 +18,10 @@ from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.humans import Choice
-from haltpoint.contracts.people.phrases import Phrases
+from haltpoint.contracts.people.phrases import Phrases, why_dropped
 from haltpoint.contracts.results import DeedWords, ErrorType, NestedCall, Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views import ActionView, ChainView
+from haltpoint.contracts.views import ActionView, ChainView, DroppedCall
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views.log_view import moment
 
@@ -49,10 +49,13 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A chain with its actions in the order of its plan, and the chains below it."""
+    """A chain with its actions in the order of its plan, and the chains below it; `dropped` are the calls that never
+    ran and that count as not done.
+    """
 
     chain: ChainView
     actions: tuple[Told, ...]
+    dropped: tuple[DroppedCall, ...] = ()
 
 
 def final_answer(
@@ -62,7 +65,7 @@ def final_answer(
     the chain that undoes what was done.
     """
     deeds, text = tuple(_deeds(tree)), end.get("answer")
-    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), tree.chain.never_executed, own))
+    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), tree.dropped, own))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
@@ -166,7 +169,7 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
     return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
 
 
-def _unfulfilled(stored: Iterable[Any], dropped: Iterable[dict[str, Any]], own: Phrases) -> Iterator[NotDone]:
+def _unfulfilled(stored: Iterable[Any], dropped: Iterable[DroppedCall], own: Phrases) -> Iterator[NotDone]:
     """Calls that were not reached, and effects that the goal asks for and that have no deed; one that it asks for
     conditionally says when (C12). But for those of which a dropped call of the same step tells, or of any.
     """
@@ -179,7 +182,7 @@ def _unfulfilled(stored: Iterable[Any], dropped: Iterable[dict[str, Any]], own: 
             yield msgspec.structs.replace(one, action_id=None, message=message)
 
 
-def _owner(dropped: dict[str, Any]) -> str:
+def _owner(dropped: DroppedCall) -> str:
     """The later step to which a dropped call belonged."""
     return str(dropped.get("reason", "")).removeprefix("belongs to ")
 
@@ -210,10 +213,10 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
             why, message = reason
             one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action), why=why, message=message)
             yield _call(action.tool, action.arguments), one
-    for dropped in tree.chain.never_executed:
+    for dropped in tree.dropped:
         tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
         said = _line(tool, wished if isinstance(wished, dict) else {})
-        message = str(dropped.get("reason", ""))
+        message = why_dropped(dropped.get("reason", ""))
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 

@@ -5,6 +5,7 @@ Pure, like `chain_view`, of which this is a part: values in, views out.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import structs
@@ -16,7 +17,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Strike, Violation
-from haltpoint.runtime.views.log_view import Fact, moment
+from haltpoint.runtime.views.log_view import Fact
 
 MOST_SAID: Final = 2000
 """Characters of the model's own words that are shown with a violation; the whole lies with the thought."""
@@ -32,14 +33,14 @@ def violations(
             thought = str(told.get("thought_id", ""))
             place = str(told.get("step_id") or place_of(chain_id, thought))
             said = raw.get(thought, "")[:MOST_SAID] or told.get("said", "")
-            view = {**told, "at": moment(at), "place": place, "said": said}
+            view = {**told, "at": at, "place": place, "said": said}
             found[place].append(views.ViolationView.model_validate(view))
         elif name == FactType.CONTRACT_CORRECTED.value:
             _correct(found, at, told)
     return found
 
 
-def _correct(found: defaultdict[str, list[views.ViolationView]], at: int, told: Mapping[str, Any]) -> None:
+def _correct(found: defaultdict[str, list[views.ViolationView]], at: datetime, told: Mapping[str, Any]) -> None:
     """Add a correction to the violation that it answers; one that answers none gets a line of its own."""
     step, message = told.get("step_id"), str(told.get("message", ""))
     of_answer = told.get("violation") == Violation.UNPROVEN.value
@@ -50,7 +51,7 @@ def _correct(found: defaultdict[str, list[views.ViolationView]], at: int, told: 
             if same and view.correction is None:
                 found[place][index] = view.model_copy(update={"correction": message})
                 return
-    alone = {**told, "at": moment(at), "place": places[0], "correction": message}
+    alone = {**told, "at": at, "place": places[0], "correction": message}
     found[places[0]].append(views.ViolationView.model_validate(alone))
 
 

@@ -3,21 +3,22 @@
 Pure, like `chain_view`, of which this is a part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views import EventView
 from haltpoint.runtime.store.log_lines import decode_line
 
-Fact = tuple[int, str, dict[str, Any]]
-"""When (ms), its type, its details."""
+Fact = tuple[datetime, str, dict[str, Any]]
+"""When, its type, its details."""
 
 Times = dict[str, tuple[datetime, datetime | None]]
-"""When it began and when it ended, by the id of a step or an action."""
+"""When it began and when it ended, by the id of a step or an action; of a question when it was asked."""
 
+_NEXT: Final = timedelta(microseconds=1)
 _BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED)
 _ANSWERED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
 _END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_ANSWERED)
@@ -51,8 +52,15 @@ class LogLine:
 
 
 def facts(log: Sequence[LogLine]) -> Iterator[Fact]:
-    """Every fact, oldest first."""
-    return ((line.at, name, details) for line in log for name, details in line.facts)
+    """Every fact, oldest first. Of those in one millisecond each is a microsecond later than the one before: so times
+    alone say in which order things happened.
+    """
+    at = datetime.min.replace(tzinfo=UTC)
+    for line in log:
+        at = max(at, moment(line.at))
+        for name, details in line.facts:
+            yield at, name, details
+            at += _NEXT
 
 
 def details(log: Sequence[LogLine], fact: FactType) -> list[dict[str, Any]]:
@@ -60,17 +68,18 @@ def details(log: Sequence[LogLine], fact: FactType) -> list[dict[str, Any]]:
     return [told for _, name, told in facts(log) if name == fact.value]
 
 
-def times(log: Sequence[LogLine]) -> Times:
+def times(told: Iterable[Fact]) -> Times:
     """An action about which people were asked ends with the answer, or when it has run again."""
     found: Times = {}
     asked: dict[str, str] = {}
-    for at, fact, told in facts(log):
-        name = str(told.get("action_id") or told.get("step_id"))
+    for at, fact, details in told:
+        name = str(details.get("action_id") or details.get("step_id"))
         if fact == FactType.REQUEST_OPENED:
-            asked[told["request_id"]] = name
+            asked[details["request_id"]] = name
+            found[details["request_id"]] = (at, None)
         elif fact in _ANSWERED:
-            name = asked.get(told["request_id"], "")
+            name = asked.get(details["request_id"], "")
         if fact in (*_BEGIN, *_END):
-            begun, _ = found.get(name, (moment(at), None))
-            found[name] = (begun, moment(at) if fact in _END else None)
+            begun, _ = found.get(name, (at, None))
+            found[name] = (begun, at if fact in _END else None)
     return found

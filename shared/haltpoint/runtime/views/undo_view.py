@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.undoing import undo_plan
 from haltpoint.contracts.work.tasks import Budget, Task
-from haltpoint.runtime.views.chain_view import ChainRecord, view_of
+from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.record import ChainRecord
 
 _PASSED_ON = ("context", "private", "tenant", "user", "language")
 

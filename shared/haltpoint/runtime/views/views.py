@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.base import action_id, chain_of, is_undo, request_id, undo_id
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.facts import FINAL_FACTS, FactType
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
@@ -27,10 +27,10 @@ from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views import action_log, chain_view, undo_view
-from haltpoint.runtime.views.chain_view import ChainRecord, Fields
+from haltpoint.runtime.views import action_log, chain_view, log_view, undo_view
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.pages import page
+from haltpoint.runtime.views.record import ChainRecord, Fields
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
 
@@ -212,7 +212,8 @@ class Views:
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
         below = [one.child for one in actions.values() if one.child]  # so deep at most as skills may call
         over = ChainStatus(head[Head.STATUS.encode()].decode()).final
-        unheard = [one.tool for one in actions.values() if over and one.counts is None]
+        unheard = [one.tool for one in actions.values() if one.counts is None]
+        unheard += [str(told["tool"]) for told in log_view.details(log, FactType.ACTION_NEVER_EXECUTED)]
         return ChainRecord(
             id=chain_id,
             head=_text(head),
@@ -222,7 +223,6 @@ class Views:
             failing=None if kept.failing is None else kept.failing.error,
             resting=kept.resting,
             queued=kept.queued,
-            routed=None if kept.routing is None else kept.routing.last,
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,
@@ -230,7 +230,7 @@ class Views:
             requests=requests,
             thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
             forms=await self._forms(chain_id, map(question_of, requests.values())),
-            reading=frozenset(one.name for one in await self._specs(chain_id, unheard) if one.read_only),
+            only_read={one.name: one.read_only for one in await self._specs(chain_id, unheard if over else ())},
             children={one: found for one in below if (found := await self._record(one, visible_to)) is not None},
             undo=await self._undo(chain_id, head, visible_to),
             language=self._language,

@@ -1,0 +1,64 @@
+"""What is kept about one chain, as it is read for people: of this all views of it are made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from haltpoint.chain.model.state import ChainError, ChainStatus, Queued, Rest, StepRun
+from haltpoint.contracts import views
+from haltpoint.contracts.people.phrases import Phrases, phrases
+from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
+from haltpoint.runtime.views.log_view import LogLine
+
+Fields = Mapping[str, str]
+"""A hash of Redis, decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRecord:
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
+
+    `forms` are the result schemas of the tools that escalations want called. `only_read` says of the tools of calls
+    without a receipt whether they only read, once the chain is over; of those that no worker declares now it says
+    nothing. `children` are the chains that carried out skills, `undo` the one that undoes what was done, `language`
+    that of the runtime's own words where the task names none.
+    """
+
+    id: str
+    head: Fields
+    task: Task
+    plan: Plan | None = None
+    intent: Intent | None = None
+    runs: tuple[StepRun, ...] = ()
+    end: Mapping[str, Any] = field(default_factory=dict)
+    failing: ChainError | None = None
+    resting: Mapping[str, Rest] = field(default_factory=dict)
+    queued: Queued | None = None
+    log: tuple[LogLine, ...] = ()
+    actions: Mapping[str, StoredAction] = field(default_factory=dict)
+    requests: Mapping[str, StoredRequest] = field(default_factory=dict)
+    thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
+    forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    only_read: Mapping[str, bool] = field(default_factory=dict)
+    waiting: views.WaitingView | None = None
+    children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
+    undo: "ChainRecord | None" = None
+    language: str = "en"
+
+    @property
+    def steps(self) -> tuple[tuple[Step, StepRun], ...]:
+        """The steps of the plan with their runs; none before there is a plan."""
+        return tuple(zip(self.plan.steps, self.runs, strict=True)) if self.plan else ()
+
+    @property
+    def words(self) -> Phrases:
+        """The runtime's own words in the language of the task."""
+        return phrases(self.task.language or self.language)
+
+    @property
+    def status(self) -> ChainStatus:
+        """The chain's state."""
+        return ChainStatus(self.head["status"])

@@ -1,0 +1,185 @@
+"""The story of a chain that a model routes, told from its log: in the order in which things happened, also within one
+decision, of which all facts have the same millisecond.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.story import tell
+from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.results import Option
+from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.rows import StoredRequest
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.record import ChainRecord
+from tests.unit.gateway.test_chain_view import HEAD, OK, record
+
+BEGUN = int(HEAD["created"])
+ROUTE = {"step_id": "route"}
+CORRECTED = "There is no agent 'returns' to hand the task on to. Agents that can take it: billing, technical."
+WRONG = {**ROUTE, "violation": "unknown_tool", "tool": "returns", "message": CORRECTED}
+FIRST = in_full(Routed(("billing",), Strategy.LLM, BEGUN, "money", by="ann"))
+SECOND = in_full(Routed(("technical", "legal"), Strategy.LLM, BEGUN, "repair", 0.9))
+
+Facts = list[tuple[str, dict[str, Any]]]
+
+
+def about(number: int) -> dict[str, Any]:
+    return {**ROUTE, "action_id": f"c1.route.{number}"}
+
+
+def asked(number: int) -> Facts:
+    opened = {**ROUTE, "request_id": f"c1.r{number}"}
+    return [("request.opened", opened), ("chain.stopped", opened)]
+
+
+def dropped(tool: str, reason: str = "routed") -> tuple[str, dict[str, Any]]:
+    return "action.never_executed", {**ROUTE, "tool": tool, "call": 1, "reason": reason, "arguments": "{}"}
+
+
+LOG: list[tuple[int, Facts]] = [
+    (0, [("chain.started", {})]),
+    (1, [("step.started", ROUTE)]),
+    (100, asked(1)),
+    (200, [("request.answered", {"request_id": "c1.r1"}), ("action.completed", about(1))]),
+    (300, [("contract.violated", {**WRONG, "thought_id": "c1.route.t2.1"}), ("contract.corrected", WRONG)]),
+    (400, [dropped("find_order"), *asked(2)]),
+    (
+        500,
+        [("request.answered", {"request_id": "c1.r2"}), ("chain.routed", FIRST), ("action.dispatched", about(2))],
+    ),
+    (500, [("action.completed", about(2))]),
+    (500, [("chain.routed", SECOND), ("action.dispatched", about(3)), ("action.dispatched", about(4))]),
+    (700, [("action.completed", about(4))]),
+    (800, [("action.completed", about(3))]),
+    (900, [("step.completed", ROUTE), ("chain.completed", {})]),
+]
+
+
+def question(number: int, kind: RequestKind, at: int, answer: dict[str, Any], chain: str = "c1") -> StoredRequest:
+    said = Question(
+        request_id=f"{chain}.r{number}",
+        kind=kind,
+        question=f"Question {number}?",
+        step_id="route",
+        options=(Option(id="billing", title="Billing"),),
+        asked_at=BEGUN + at,
+        deadline=BEGUN + 10**6,
+    )
+    given = {"kind": kind.value, **answer}
+    return StoredRequest(
+        said.request_id,
+        RequestStatus.ANSWERED,
+        encode(said),
+        answer=json.dumps(given),
+        by="ann",
+        at=BEGUN + at + 50,
+    )
+
+
+def routed_twice(**changes: Any) -> ChainView:
+    """A question in words, a wrong decision, a person's decision, and one of two agents at once."""
+    lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG)
+    by_hand = {"success": True, "next_action": "continue", "metadata": {"by": "ann"}}
+    agents = {
+        f"c1.route.{number}": {"tool": tool, "args": '{"task":"x"}', "receipt": OK, "child": True}
+        for number, tool in enumerate(("billing", "technical", "legal"), 2)
+    }
+    whole: dict[str, Any] = {
+        "head": HEAD | {"status": "completed"},
+        "task": Task(goal="Money back", agent=SUPERVISOR),
+        "plan": Plan(steps=(Step(id="route"),)),
+        "runs": (StepRun(StepStatus.COMPLETED, actions=4),),
+        "log": tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines)),
+        "actions": {"c1.route.1": {"tool": "askHuman", "args": "{}", "receipt": json.dumps(by_hand)}, **agents},
+        "requests": {
+            "c1.r1": question(1, RequestKind.INPUT, 100, {"decision": "answer", "text": "A-1"}),
+            "c1.r2": question(2, RequestKind.CLARIFICATION, 400, {"decision": "select", "option_id": "billing"}),
+        },
+    }
+    return view_of(record(**{**whole, **changes}))
+
+
+def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> None:
+    """Decisions of people are below their answers, results above the next decision, and a violation in its place."""
+    told = [(line.mark, line.text) for line in tell(routed_twice()) if line.mark is not Mark.OPTION]
+    assert told[:-2] == [
+        (Mark.RUNNING, "route"),
+        (Mark.STOP, "STOP  Question 1?"),
+        (Mark.CHOICE, "answer: A-1"),
+        (Mark.DONE, "askHuman: ok"),
+        (Mark.BROKEN, "named an unknown agent"),
+        (Mark.CORRECTED, f"corrected: {CORRECTED}"),
+        (Mark.STOP, "STOP  Question 2?"),
+        (Mark.NEVER, "never executed: find_order()"),
+        (Mark.CHOICE, "Billing  (billing)"),
+        (Mark.CHOICE, "billing (by ann)"),
+        (Mark.RUNNING, 'billing(task="x")'),
+        (Mark.DONE, "billing: ok"),
+        (Mark.CHOICE, "technical, legal (llm)"),
+        (Mark.RUNNING, 'technical(task="x")'),
+        (Mark.RUNNING, 'legal(task="x")'),
+        (Mark.DONE, "legal: ok"),
+        (Mark.DONE, "technical: ok"),
+        (Mark.DONE, "route completed"),
+    ]
+    times = [line.at for line in tell(routed_twice()) if line.at is not None]
+    assert times == sorted(times)
+
+
+def test_i2_the_view_has_the_last_decision_and_those_before_it() -> None:
+    view = routed_twice()
+    assert view.routed is not None
+    assert (view.routed.target_agents, view.routed.target_agent) == (("technical", "legal"), None)
+    assert [(one.target_agent, one.by, one.reasoning) for one in view.routed_before] == [("billing", "ann", "money")]
+    assert "routed_before" not in view_of(record()).model_dump()
+
+
+def test_i1_a_decision_without_a_model_is_above_the_first_step() -> None:
+    rule = in_full(Routed((), Strategy.RULE, BEGUN, "no rule fits"))
+    facts: list[list[Any]] = [["chain.routed", rule], ["step.started", {"step_id": "find"}]]
+    line = LogLine.parse("c1", 0, json.dumps({"at": BEGUN, "type": "x", "facts": facts}))
+    runs = (StepRun(StepStatus.IN_PROGRESS), StepRun(), StepRun())
+    first, second, *_ = tell(view_of(record(log=(line,), runs=runs)))
+    assert (first.text, first.note) == ("the agent without a name (rule)", "no rule fits")
+    assert second.text == "find"
+
+
+def below(changes: dict[str, Any]) -> ChainRecord:
+    child = question(1, RequestKind.INPUT, 600, {"decision": "answer", "text": "B-2"}, chain="c1~route-3")
+    task = Task(goal="Repair it", agent="technical")
+    return record(id="c1~route-3", task=task, requests={child.id: replace(child, **changes)})
+
+
+def test_i4_a_question_of_an_agent_keeps_its_answer_and_is_counted() -> None:
+    children = {"c1~route-3": below({})}
+    texts = [line.text for line in tell(routed_twice(children=children))]
+    place = texts.index('technical(task="x")')
+    asks = texts[place : texts.index("legal: ok")]
+    assert [one for one in asks if one[:4] in ("STOP", "answ")] == ["STOP  Question 1?", "answer: B-2"]
+    assert "3 questions" in tell(routed_twice(children=children))[-1].note
+
+    children = {"c1~route-3": below({"status": RequestStatus.WITHDRAWN, "answer": ""})}
+    texts = [line.text for line in tell(routed_twice(children=children)) if line.mark is not Mark.OPTION]
+    assert texts[texts.index('legal(task="x")') :][1:3] == ["STOP  Question 1?", "the question was withdrawn"]
+
+
+def test_i2_of_the_calls_that_a_supervisor_did_not_make_only_an_effect_is_told_as_not_done() -> None:
+    answer = routed_twice().answer
+    assert answer is not None
+    assert answer.not_done == ()
+    answer = routed_twice(only_read={"find_order": False}).answer
+    assert answer is not None
+    assert [(one.says, one.message) for one in answer.not_done] == [("Find order", "the task was handed on")]
+    (never,) = [line for line in tell(routed_twice()) if line.mark is Mark.NEVER]
+    assert never.note == "the task was handed on"
+    assert routed_twice().never_executed[0].get("reason") == "routed"
