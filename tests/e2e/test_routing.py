@@ -91,7 +91,7 @@ BEHAVIOURS: Final = {
         "both at once", [FOUND, BILLING], "Done: order 17.", never=["find_order"]
     ),
     "a decision that is not sure": Behaviour(
-        "unsure", [BILLING], never=["billing"], asked=RequestKind.CLARIFICATION, said={"option_id": "billing"}
+        "unsure", [BILLING], asked=RequestKind.CLARIFICATION, said={"option_id": "billing"}
     ),
 }
 
