@@ -2,9 +2,11 @@
 
 A decision is one JSON object that names agents, alone, fenced or behind a line of prose; names of fields in any case.
 It becomes calls of these agents, before the calls of tools beside it. Two decisions in one reply, or one with prose
-behind it, are none: the model has to say which of them it means, and whether.
+behind it, are none: the model has to say which of them it means, and whether. An object that names no agent and holds
+words is words; a call, or data that has a decision among its fields, is none.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -20,9 +22,11 @@ from haltpoint.contracts.work.routing import Decided
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
-from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.json_text import Found, without_surrogates
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
+from haltpoint_planner.parsing.tagged import pieces
+from haltpoint_planner.parsing.wrapped import words_in
 
 _TARGETS: Final = ("targetagents", "targetagent")
 _INSIDE: Final = ("decision", "routing", "routingdecision")
@@ -30,7 +34,7 @@ _MOST_TARGETS: Final = 20
 _NAME: Final = 128  # characters of a name
 _REASONING: Final = 2000
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
-_END: Final = ("}", "]", "---")
+_END: Final = re.compile(r"-{3}\s*JSON_OUTPUT_END\s*-{3}")
 
 
 def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, corrected: bool = False) -> Proposal:
@@ -38,10 +42,10 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     proposal, content = draft_proposal(reply, tools, corrected=corrected), without_surrogates(reply.content)
     if len(content) > MAX_BODY:
         return proposal
-    words, text = take_apart(content), without_thoughts(content).strip()
+    words = take_apart(content)
     guess = None if words.values or reply.cut else mended(content)
     values = words.values or ((guess,) if guess else ())
-    said = [named for found in values for item in listed(found.value) for named in _decisions_in(item)]
+    said = [named for found in values for named in _decisions_in(found)]
     if not said:
         return proposal
     prose = words.prose if words.values and any(map(str.isalnum, words.prose)) else ""
@@ -50,7 +54,7 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     kept = replace(proposal, content=prose, calls=others, repaired=repaired, shown=False)
     if any(one != said[0] for one in said):
         return _unreadable(kept, "the reply holds several decisions; decide once")
-    if prose and not text.rstrip("` \n").endswith(_END):
+    if prose and _continues(without_thoughts(content)):
         return _unreadable(kept, "the decision is inside of prose; answer with the JSON object alone")
     return _with(kept, said[0], tools, goal)
 
@@ -70,7 +74,8 @@ def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolS
     calls = tuple(ProposedCall(tool=name, arguments=arguments) for name in targets)
     if len(msgspec.json.encode(calls)) > _SIZE:
         return _unreadable(proposal, "the decision is too long; say the task in fewer words")
-    return replace(proposal, calls=(*calls, *proposal.calls), routing=decided, faults=())
+    others = (one for one in proposal.calls if one not in calls)
+    return replace(proposal, calls=(*calls, *others), routing=decided, faults=())
 
 
 def _agent(name: str, tools: Mapping[str, ToolSpec]) -> str:
@@ -80,17 +85,25 @@ def _agent(name: str, tools: Mapping[str, ToolSpec]) -> str:
     return alike[0] if len(alike) == 1 else bare
 
 
-def _decisions_in(value: object) -> Iterator[dict[str, Any]]:
-    """The fields of a decision that this value is, or has under one of the usual names."""
-    named = fields(value) if isinstance(value, dict) else {}
-    if not named.keys().isdisjoint(_TARGETS):
-        yield named
-    else:
-        yield from (fields(named[name]) for name in _INSIDE if _is_decision(named.get(name)))
+def _decisions_in(found: Found) -> Iterator[dict[str, Any]]:
+    """The fields of the decisions that a piece of a reply is, or has under one of the usual names and nothing else."""
+    for value in () if found.tool else listed(found.value):
+        named = fields(value) if isinstance(value, dict) else {}
+        inside = [named[name] for name in _INSIDE if len(named) == 1 and name in named]
+        yield from (fields(one) for one in (value, *inside) if isinstance(one, dict) and _is_decision(one))
 
 
-def _is_decision(value: object) -> bool:
-    return isinstance(value, dict) and not fields(value).keys().isdisjoint(_TARGETS)
+def _is_decision(value: dict[str, Any]) -> bool:
+    named = fields(value)
+    says = not named.keys().isdisjoint(_TARGETS)
+    return says and (any(named.get(name) for name in _TARGETS) or words_in(value) is None)
+
+
+def _continues(text: str) -> bool:
+    """Whether a text continues behind its last decision, with more than JSON or the end of a fence."""
+    ends = [end for _, end, found in pieces(text) if any(_decisions_in(found))]
+    behind = take_apart(_END.sub("", text[max(ends, default=0) :]))
+    return behind.prose.strip("`-}] \n") != ""
 
 
 def _unreadable(proposal: Proposal, fault: str) -> Proposal:
@@ -101,7 +114,7 @@ def _confidence(value: object) -> float:
     """How sure the model is; whatever is no number from 0 to 1 counts as 0 (I3)."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
-    return float(value) if 0 <= value <= 1 else 0.0
+    return abs(float(value)) if 0 <= value <= 1 else 0.0  # -0.0 is 0
 
 
 def _text(value: object) -> str:

@@ -55,6 +55,23 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
     assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
 
 
+@pytest.mark.parametrize(
+    ("said", "given", "fits"),
+    [
+        ([1], [True], False),
+        ([1], [1.0], True),
+        ([1], [1, 1], False),
+        ({"a": {"b": 1}}, {"a": {"b": 1.0}}, True),
+        ({"a": {"b": 1}}, {"a": {"b": True}}, False),
+        ({"a": 1}, {"a": 1, "b": 1}, False),
+    ],
+)
+def test_i1_values_of_the_context_are_compared_as_json_in_all_depths(said: Any, given: Any, fits: bool) -> None:
+    rule = Rule(id="deep", agent="general", context={"value": said})
+    found = by_rule(Task(goal="Hello", context={"value": given}), file(Strategy.RULE, rule))
+    assert (found.rule == "deep") is fits
+
+
 def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
     task = Task(goal="The invoice is broken", context={"tier": "gold"})
     assert by_rule(task, file(Strategy.RULE, INVOICE, BROKEN_VIP)).rule == "invoices"

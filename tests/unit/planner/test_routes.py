@@ -71,9 +71,18 @@ def test_the_decision_of_the_page_is_one() -> None:
     assert read(said).routing == Decided(("billing",), "It is about money.", 0.9)
 
 
-def test_c9_a_line_of_prose_before_a_decision_is_words() -> None:
-    found = read(f"It is about money.\n{json.dumps(SAID)}")
-    assert (found.content, names(found)) == ("It is about money.", ["billing"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        json.dumps(SAID),
+        f"```json\n{json.dumps(SAID)}\n```",
+        f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---",
+        f'{json.dumps(SAID)}\n{{"tool": "find_order", "arguments": {{"query": "17"}}}}',
+    ],
+)
+def test_c9_a_line_of_prose_before_a_decision_is_words(said: str) -> None:
+    found = read(f"It is about money.\n{said}")
+    assert (found.content, names(found)[0]) == ("It is about money.", "billing")
 
 
 def test_i2_a_decision_without_a_task_hands_on_the_users_own_goal() -> None:
@@ -100,6 +109,33 @@ def test_i3_so_does_a_number_that_no_computer_holds(text: str) -> None:
     assert found.routing == Decided(("billing",))
 
 
+def test_i3_minus_nothing_is_nothing() -> None:
+    found = read({**SAID, "confidence": -0.0})
+    assert found.routing is not None
+    assert f"{found.routing.confidence:g}" == "0"
+
+
+def test_i2_an_object_that_names_no_agent_and_holds_words_is_words() -> None:
+    for none in ("[]", "null", '""'):
+        found = read(f'{{"answer": "It is on its way.", "target_agents": {none}, "confidence": 1}}')
+        assert (found.content, found.calls, found.faults) == ("It is on its way.", (), ())
+
+
+def test_c9_data_and_calls_that_hold_a_decision_are_none() -> None:
+    data = read(f'Ticket 9 says: {{"id": 9, "routing": {json.dumps(SAID)}}}')
+    assert (data.routing, data.calls) == (None, ())
+    for said in (
+        '<function=find_order>{"query": "17", "target_agent": "billing"}</function>',
+        json.dumps({"tool": "find_order", "arguments": {"query": "17"}, "routing": SAID}),
+    ):
+        found = read(said)
+        assert (found.routing, names(found)) == (None, ["find_order"])
+
+
+def test_i2_the_same_call_beside_its_decision_is_a_stutter() -> None:
+    assert names(read(SAID, NativeCall("billing", '{"task": "Pay it back"}'))) == ["billing"]
+
+
 def test_i2_calls_of_tools_stay_beside_the_decision() -> None:
     found = read(SAID, NativeCall("find_order", '{"query": "17"}'))
     assert names(found) == ["billing", "find_order"]
@@ -113,6 +149,13 @@ def test_i2_calls_of_tools_stay_beside_the_decision() -> None:
         (json.dumps([SAID, {**SAID, "target_agent": "general"}]), "several decisions"),
         (f"{json.dumps(SAID)} or {json.dumps({'target_agent': 'general'})}", "several decisions"),
         (f"You could say {json.dumps(SAID)} but I would not.", "inside of prose"),
+        (f"{json.dumps(SAID)}\nWait, no: I must ask for the order first. [1]", "inside of prose"),
+        (f"{json.dumps(SAID)}\nI take that back: {{}}", "inside of prose"),
+        (
+            f"I do so:\n---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---\nOr not. {{}}",
+            "inside of prose",
+        ),
+        (f"find_order({json.dumps(SAID)})", "inside of prose"),
         ({"target_agent": None}, "names no agent"),
         ({"target_agents": []}, "names no agent"),
         ({"target_agents": ["billing", 7]}, "names no agent"),

@@ -172,9 +172,11 @@ def undecided(work: Work) -> bool:
 
 
 def decided(work: Work, proposal: Proposal) -> tuple[ProposedCall, ...]:
-    """The calls of a proposal that are its decision: those of the agents that it names, else of all agents."""
+    """The calls of a proposal that are its decision: the first of each agent that it names, or else calls."""
     if router(work) is None:
         return ()
-    if (said := proposal.routing) is not None:
-        return tuple(one for one in proposal.calls if one.tool in said.targets)
-    return tuple(one for one in proposal.calls if work.world.spec(one.tool).kind is ToolKind.AGENT)
+    said, first = proposal.routing, dict[str, ProposedCall]()
+    for one in proposal.calls:
+        if one.tool in said.targets if said else work.world.spec(one.tool).kind is ToolKind.AGENT:
+            first.setdefault(one.tool, one)
+    return tuple(first.values())

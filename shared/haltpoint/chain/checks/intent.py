@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.contract import in_scope, may_call, open_to_models
 from haltpoint.chain.checks.goal import (
     MOST_QUOTED,
@@ -269,7 +270,8 @@ def remind(work: Work) -> tuple[Correction, ...]:
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
     done = [one for one in work.actions.values() if one.satisfies]
     marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
-    last = "Call it now. Or, if" if work.origin is PlanOrigin.REACT else "It cannot be called any more. If"
+    last = "Call it now. Or, if" if router(work) is None else "Decide which agent does it. Or, if"
+    last = "It cannot be called any more. If" if all(run.status.done for run in work.run) else last
     why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")

@@ -101,8 +101,9 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
             return succeed(work, _given(work, action, given, by))
         case Choice.NONE if action is _NONE:  # none of the agents: the model gets the person's words as a result
-            words = said.strip() or "None of these agents is the right one."
-            _record(work, request.step, human_tool.NAME, {"answer": words, SAID: words}, by)
+            typed = {"answer": said.strip(), SAID: said.strip()}
+            told = typed if said.strip() else {"answer": "None of these agents is the right one."}
+            _record(work, request.step, human_tool.NAME, told, by)
             return think_step(work, request.step)
         case Choice.NONE:
             text = f"A person was asked and said: {said or 'none of the options is the right one'}"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import decided, must_decide, undecided
+from haltpoint.chain.checks.agents import decided, must_decide, router, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
@@ -27,7 +27,15 @@ from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
-from haltpoint.chain.turns.routing import accept, at_bound, decision_faults, ends_routing, is_result, note_round
+from haltpoint.chain.turns.routing import (
+    accept,
+    at_bound,
+    decision_faults,
+    ends_routing,
+    is_result,
+    note_round,
+    out_of_turns,
+)
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
@@ -39,7 +47,7 @@ from haltpoint.chain.turns.strikes import (
     unread,
     violate,
 )
-from haltpoint.chain.turns.thinking import may_think, overspent, think_intent, think_step
+from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.results import ErrorInfo
 from haltpoint.contracts.work.plans import StepType
@@ -85,7 +93,7 @@ def consider(work: Work, index: int) -> Next | None:
         return _take_words(work, index, proposal)
     work.begin_turn(index)
     work.fresh = index
-    note_round(work)
+    note_round(work, index)
     if faults := unread(work, index, proposal):
         strike(work, index, *faults)
     for place, call in enumerate(proposal.calls):
@@ -241,17 +249,21 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run[index].struck)
     if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
+    if router(work) is not None and not has_turns(work, index):
+        return out_of_turns(work, index)
     return think_step(work, index, corrections, thought, again=again)
 
 
 def _ask(work: Work, index: int, said: str) -> Next | None:
-    """A question of the model in words, for a person; None: asked already or too often."""
+    """A question of the model in words, for a person; None: asked already or too often, or it has to decide (I2)."""
+    if must_decide(work):
+        return None
     own = (one for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index)
     words = new_question(said, [str(read_json(one.arguments).get("question")) for one in own])
     if words is None:
         return None
     work.begin_turn(index)
-    note_round(work)
+    note_round(work, index)
     return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import router, undecided
+from haltpoint.chain.checks.agents import decided, router, undecided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.intent import pattern_faults, remind
 from haltpoint.chain.checks.repeats import note_effect
@@ -25,6 +25,7 @@ from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Proposal
 
 DEFAULTED: Final = "no person answered in time; this is the default that came with the question"
 
@@ -113,7 +114,8 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
-    drop_held(work, index, "the call before it failed")
+    if not decided(work, work.proposals.get(index, Proposal())):  # the others that it names get the task all the same
+        drop_held(work, index, "the call before it failed")
     if literal or not (fault.recoverable or denied(action) or router(work)):
         return failed_by_tool(index, Code.TOOL_FAILED, action.tool, fault)
     return None

@@ -4,7 +4,8 @@ its place.
 The supervisor's one step calls its tools and decides who works on the task. A proposal that names agents is a decision:
 these are called, side by side as far as they may, and all other calls of it are dropped. The rounds of tools before a
 decision are counted; when they are used up the model has to decide, and if it does not, a person does, or the chain
-fails. A decision that the model is not sure of is a person's to make.
+fails. A decision that the model is not sure of is a person's to make: they choose among the agents that the model may
+name, and what they choose is checked and sent as if it had.
 """
 
 from typing import Any
@@ -17,6 +18,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import listed
 from haltpoint.chain.checks.goal import users_goal
 from haltpoint.chain.checks.reasons import fault_of, form_fault
+from haltpoint.chain.checks.repeats import answered_by, give_back
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Next, step_failed
 from haltpoint.chain.model.state import Routing
@@ -25,8 +27,9 @@ from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.assigning import note_decision
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.strikes import no_decision, unread, violate
-from haltpoint.chain.turns.thinking import stand_in
+from haltpoint.chain.turns.thinking import stand_in, think_step
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.results import Option
@@ -46,15 +49,38 @@ def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correct
 
 
 def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
-    """Why one agent cannot get the task: there is none of this name, it has no room, or its call is wrong."""
-    agents = [name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT]
-    if call.tool in agents and call.tool not in work.world.full:
-        return fault_of(CheckedCall.proposed(work, index, call))
-    violation, why = Violation.UNKNOWN_TOOL, f"There is no agent {call.tool!r} to hand the task on to."
-    if call.tool in agents:
+    """Why one agent cannot get the task: there is none of this name, its call is wrong, or it has no room while another
+    has. Where none has, its chain waits.
+    """
+    full, violation = work.world.full, Violation.UNKNOWN_TOOL
+    why = f"There is no agent {call.tool!r} to hand the task on to."
+    if work.world.spec(call.tool).kind is ToolKind.AGENT:
+        if (fault := fault_of(CheckedCall.proposed(work, index, call))) or call.tool not in full:
+            return fault
         violation, why = Violation.NOT_ALLOWED, f"{call.tool} works on as many tasks as it can."
-    names = listed([name for name in agents if name not in work.world.full])
-    return Correction(violation=violation, tool=call.tool, message=f"{why} Agents that can take it: {names}.")
+    takers = _takers(work, index)
+    takers = [name for name in takers if name not in full] or takers
+    if call.tool in takers:
+        return None
+    text = f"{why} Agents that can take it: {listed(takers)}."
+    return Correction(violation=violation, tool=call.tool, message=text)
+
+
+def _takers(work: Work, index: int) -> list[str]:
+    """The agents that may get the task: those that the model may name, and a person may choose."""
+    agents = [name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT]
+    return [name for name in agents if fault_of(_handing_on(work, index, name)) is None]
+
+
+def _handing_on(work: Work, index: int, name: str) -> CheckedCall:
+    """The call that hands the task on to an agent, in the words that the model meant for it, or for another; without
+    any in the user's own.
+    """
+    calls = [CheckedCall.proposed(work, index, one) for one in decided(work, work.proposals[index])]
+    sound = [one for one in calls if form_fault(one) is None]
+    own = (one.arguments for one in sorted(sound, key=lambda one: one.spec.name != name))
+    arguments = next(own, {"task": users_goal(work)[:LONGEST_TASK]})
+    return CheckedCall.proposed(work, index, ProposedCall(tool=name, arguments=arguments))
 
 
 def accept(work: Work, index: int, proposal: Proposal) -> Ask | None:
@@ -67,6 +93,7 @@ def accept(work: Work, index: int, proposal: Proposal) -> Ask | None:
     if said.threshold is not None and judged.confidence < said.threshold:
         why = f": {judged.reasoning}" if judged.reasoning else ""
         words = f"The supervisor would choose {', '.join(names)}, with a confidence of {judged.confidence:g}{why}"
+        drop_held(work, index)  # the decision itself is the person's now
         return _ask_who(work, index, words)
     work.fresh = index
     _note(work, index, Routed(names, Strategy.LLM, work.now, judged.reasoning, judged.confidence))
@@ -78,33 +105,47 @@ def at_bound(work: Work, index: int, faults: tuple[Correction, ...]) -> Next:
     violate(work, index, work.awaited(index), faults, work.proposals[index].content)
     work.begin_turn(index)
     drop_held(work, index, "" if decided(work, work.proposals[index]) else "no agent was named")
+    return _unnamed(work, index)
+
+
+def out_of_turns(work: Work, index: int) -> Next:
+    """The step has no turn left in which the model could decide: the same."""
+    work.begin_turn(index)
+    work.edit(index).taken = len(work.proposals[index].calls) + 1  # its faults were told, and nothing of it is held
+    return _unnamed(work, index)
+
+
+def _unnamed(work: Work, index: int) -> Next:
     why = f"the supervisor named no agent after {count(progress(work).rounds, 'round')} of tools"
-    if (router(work) or Supervisor()).on_bound is OnBound.ASK:
+    if (router(work) or Supervisor()).on_bound is OnBound.ASK and _takers(work, index):
         return _ask_who(work, index, why[0].upper() + why[1:])
     return step_failed(index, Code.AT_BOUND, why, stand_in(work, why))
 
 
-def hand_to(work: Work, index: int, name: str, by: str) -> Next:
-    """A person has chosen the agent: it gets the task in the words that the model meant for it, or for another; without
-    any the user's own.
+def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:
+    """A person has chosen the agent: its call is sent, unless an equal one has a receipt. What may be chosen can have
+    changed since the question; then the model decides once more.
     """
-    proposal = work.proposals.get(index, Proposal())
-    judged, calls = proposal.routing or Decided(), decided(work, proposal)
-    sound = [one.arguments for one in calls if form_fault(CheckedCall.proposed(work, index, one)) is None]
-    own = [one.arguments for one in calls if one.tool == name and one.arguments in sound]
-    arguments: dict[str, Any] = next(iter((*own, *sound)), {"task": users_goal(work)[:LONGEST_TASK]})
+    if name not in _takers(work, index):
+        return think_step(work, index, (no_decision(work),), work.acted_on(index))
+    judged = work.proposals[index].routing or Decided()
     routed = Routed((name,), Strategy.LLM, work.now, by=by)
     if name in judged.targets:
         routed = msgspec.structs.replace(routed, reasoning=judged.reasoning, confidence=judged.confidence)
     _note(work, index, routed)
-    return send(work, CheckedCall.proposed(work, index, ProposedCall(tool=name, arguments=arguments)))
+    call = _handing_on(work, index, name)
+    earlier = answered_by(call)
+    return send(work, call) if earlier is None else succeed(work, give_back(work, index, earlier))
 
 
-def note_round(work: Work) -> None:
-    """Count a round of tools, where a supervisor's model proposes calls of them."""
+def note_round(work: Work, index: int) -> None:
+    """Count a round of tools, where a supervisor's model proposes calls of them. It is none of the step's turns: rounds
+    have a bound of their own.
+    """
     if router(work) is not None:
         done = progress(work)
         work.routing = Routing(done.rounds + 1, done.decisions, done.last)
+        work.edit(index).proposals -= 1
 
 
 def is_result(work: Work, index: int, fault: Correction) -> bool:
@@ -130,9 +171,9 @@ def _note(work: Work, index: int, routed: Routed) -> None:
 
 def _ask_who(work: Work, index: int, words: str) -> Ask:
     """The question to a person who works on the task; the agents that the model has named come first."""
-    judged = work.proposals[index].routing or Decided()
-    drop_held(work, index)  # the decision itself is the person's now
-    agents = sorted(work.world.agents.choices, key=lambda one: one.name not in judged.targets)
+    judged, takers = work.proposals[index].routing or Decided(), _takers(work, index)
+    agents = [one for one in work.world.agents.choices if one.name in takers]
+    agents.sort(key=lambda one: one.name not in judged.targets)
     options = tuple(
         Option(id=one.name, title=one.name, subtitle=one.description, **_judged(judged, one.name)) for one in agents
     )

@@ -62,8 +62,13 @@ def think_intent(
 
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
-    own = work.run[index].proposals < limits.max_turns(work.task, work.steps[index], work.world.policy)
-    return own and limits.turns_left(work.task, work.world.policy, work.turns, work.below) and _spent(work) is None
+    left = limits.turns_left(work.task, work.world.policy, work.turns, work.below)
+    return has_turns(work, index) and left and _spent(work) is None
+
+
+def has_turns(work: Work, index: int) -> bool:
+    """Whether a step has not used up its own turns yet."""
+    return work.run[index].proposals < limits.max_turns(work.task, work.steps[index], work.world.policy)
 
 
 def think_step(
@@ -81,7 +86,7 @@ def think_step(
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
         said = f"it {broken(wrong[-1], routing=router(work) is not None)}" if wrong else "too many strikes"
         return escalate(work, index, said)
-    if run.proposals >= limits.max_turns(work.task, step, work.world.policy):
+    if not has_turns(work, index):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
     if not limits.turns_left(work.task, work.world.policy, work.turns, work.below):
         return failed(Code.OVER_BUDGET, f"the chain has used up its {count(work.spent().turns, 'turn')}", step.id)

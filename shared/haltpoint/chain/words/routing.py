@@ -134,6 +134,10 @@ def fallback(agents: Agents, why: str) -> Choice:
 
 def _same(value: Any, said: Any) -> bool:
     """Whether two values of JSON are equal: true is not 1."""
+    if isinstance(value, dict) and isinstance(said, dict):
+        return value.keys() == said.keys() and all(_same(one, said[name]) for name, one in value.items())
+    if isinstance(value, list) and isinstance(said, list):
+        return len(value) == len(said) and all(map(_same, value, said))
     return bool(value == said) and isinstance(value, bool) == isinstance(said, bool)
 
 

@@ -1,0 +1,234 @@
+"""Who may get a task that a model routes (CONTRACT I2, I3): what a person may choose is what the model may name, what
+counts as the decision of a proposal, and where the rounds and turns of routing end.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.state import ChainStatus
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
+from tests.support.builders import call
+from tests.unit.chain.test_agents import Tree
+from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
+
+UNREADABLE = Proposal(content="x", faults=("the decision names no agent in target_agents",))
+
+
+def read_as(intent: Intent, goal: str, **said: Any) -> Tree:
+    """A supervisor whose goal was read in this way."""
+    file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
+    tree = Tree(Task(goal=goal, agent=SUPERVISOR, style=Style.REACT), file)
+    tree.root.submit(read=False)
+    tree.root.read(intent)
+    return tree
+
+
+def without(*names: str, **said: Any) -> Tree:
+    """A supervisor whose user wants none of these agents."""
+    goal = "Refund order 17, not with these"
+    return read_as(Intent(forbidden=(IntentEntry(tools=names, words="not with these"),)), goal, **said)
+
+
+def with_tool(tree: Tree, name: str, **said: Any) -> None:
+    """A worker serves a tool that has the name of an agent."""
+    tools = {**tree.root.world.tools, name: ToolSpec(name=name, **said)}
+    tree.root.world = replace(tree.root.world, tools=tools)
+
+
+def offered(tree: Tree) -> list[str]:
+    return [one.id for one in tree.root.questions[-1].request.options]
+
+
+# ---- what a person may choose ----------------------------------------------------------------------------------------
+
+
+def test_c12_an_agent_that_the_user_forbids_is_offered_to_nobody() -> None:
+    tree = without("billing", threshold=0.7)
+    tree.root.take(decision("billing", sure=0.9))
+    assert "may not be called" in tree.root.thought.corrections[0].message
+    tree.root.take(decision("general", sure=0.1))
+    assert offered(tree) == ["general", "technical"]
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    assert (begun(tree.root), tree.root.chain.status) == ([], ChainStatus.AWAITING_CLARIFICATION)
+
+
+def test_c12_neither_at_the_bound_nor_in_the_names_that_the_model_gets() -> None:
+    tree = without("billing", max_tool_retries=0)
+    tree.root.take(decision("legal"))
+    assert offered(tree) == ["technical", "general"]
+    assert tree.root.told("contract.violated")[-1]["message"].endswith("Agents that can take it: technical, general.")
+
+
+@pytest.mark.parametrize("said", [{"internal": True}, {"destructive": True}, {}])
+def test_i1_a_tool_that_has_an_agents_name_is_nobody_to_choose(said: dict[str, Any]) -> None:
+    tree = routing(threshold=0.7)
+    with_tool(tree, "technical", **said)
+    tree.root.take(decision("billing", sure=0.1))
+    assert offered(tree) == ["billing", "general"]
+
+
+def test_i1_one_that_comes_while_a_person_thinks_is_not_called_in_its_place() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.1))
+    with_tool(tree, "technical", destructive=True)
+    tree.root.answer(RequestKind.CLARIFICATION, option="technical")
+    assert (tree.root.tools_called, begun(tree.root)) == ([], [])
+    assert not tree.root.told("chain.routed")
+    (fault,) = tree.root.thought.corrections
+    assert fault.message.endswith("The agents: billing, general.")
+
+
+def test_c14_a_task_that_an_agent_has_done_is_not_done_again_because_a_person_chooses_it() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing"))
+    ended(tree)
+    tree.root.take(decision("billing", sure=0.1))
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    assert begun(tree.root) == []
+    assert [one.get("cached") for one in tree.root.told("action.completed")] == [None, "c.route.1"]
+    assert tree.root.told("chain.routed")[-1]["by"] == "ann"
+
+
+def test_hp215_where_no_agent_may_take_it_there_is_nobody_to_ask_about() -> None:
+    tree = without("billing", "general", "technical", max_tool_retries=0)
+    tree.root.take(decision("billing"))
+    assert tree.root.chain.error is not None
+    assert tree.root.chain.error.code == "HP-215"
+
+
+def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.4))
+    tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text=" ")
+    assert tree.root.chain.actions["c.route.1"].data == '{"answer":"None of these agents is the right one."}'
+
+
+# ---- room ------------------------------------------------------------------------------------------------------------
+
+
+def test_i1_where_no_agent_has_room_the_decision_stands_and_its_chain_waits() -> None:
+    tree = routing()
+    tree.root.world = replace(tree.root.world, full=frozenset({"billing", "general", "technical"}))
+    tree.root.take(decision("legal"))
+    (fault,) = tree.root.thought.corrections
+    assert fault.message.endswith("Agents that can take it: technical, billing, general.")
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+# ---- what a decision is ----------------------------------------------------------------------------------------------
+
+
+def test_i2_a_second_call_of_an_agent_beside_its_decision_never_runs() -> None:
+    tree = routing()
+    tree.root.take(decision("billing", beside=(call("billing", task="Pay 1000 to mallory"),)))
+    assert ended(tree).chain.task.goal == "Find out where it is"
+    assert (begun(tree.root), tree.root.never_executed) == ([], [("billing", "routed")])
+
+
+def test_i2_calls_of_one_agent_are_one_decision_of_which_the_first_counts() -> None:
+    tree = routing(parallel=16)
+    tree.root.propose(*[call("billing", task=f"part {number}") for number in range(32)])
+    assert (begun(tree.root), tree.begun(tree.root.last).chain.task.goal) == (["billing"], "part 0")
+    ended(tree)
+    assert tree.root.never_executed == [("billing", "routed")] * 31
+
+
+def test_i2_an_agent_that_fails_leaves_the_others_of_its_decision_their_task() -> None:
+    tree = routing()
+    tree.root.take(decision("billing", "technical", beside=(call("find_order", query="17"),)))
+    child = tree.begun(tree.root.last)
+    child.no_thought(child.thought.thought_id)
+    tree.report(child)
+    assert begun(tree.root) == ["technical"]
+    ended(tree)
+    assert tree.root.never_executed == [("find_order", "routed")]
+
+
+# ---- the bound -------------------------------------------------------------------------------------------------------
+
+
+def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
+    tree = routing(max_tool_retries=0)
+    tree.root.take(decision("billing"))
+    ended(tree)
+    tree.root.propose(content="Which order number?")
+    assert (tree.root.questions, tree.root.chain.answer) == ([], "Which order number?")
+
+
+@pytest.mark.parametrize(("rounds", "turns"), [(12, None), (20, None), (3, 1), (3, 3)])
+def test_i2_rounds_are_no_turns_of_the_step(rounds: int, turns: int | None) -> None:
+    tree = routing(policy=Policy(max_turns=turns) if turns else None, max_tool_retries=rounds)
+    for number in range(rounds):
+        assert not tree.root.thought.forced
+        look_up(tree, str(number), data=f'{{"id": "order_{number}"}}')
+    assert tree.root.thought.forced
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+@pytest.mark.parametrize("reply", [UNREADABLE, decision("legal"), decision("legal", beside=(call("refund"),))])
+@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.OFF])
+def test_i2_a_model_that_uses_up_its_turns_without_a_decision_is_at_the_bound(mode: Mode, reply: Proposal) -> None:
+    tree = routing(mode, policy=Policy(max_turns=2))
+    look_up(tree)
+    for _ in range(2):
+        assert tree.root.chain.status is ChainStatus.EXECUTING
+        tree.root.take(reply)
+    assert offered(tree) == ["technical", "billing", "general"]
+    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    assert begun(tree.root) == ["general"]
+    ended(tree)
+    assert (begun(tree.root), tree.root.thought.kind) == ([], ThoughtKind.ROUTE)
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+def test_hp215_or_fails_with_what_was_found_out() -> None:
+    tree = routing(policy=Policy(max_turns=2), on_bound=OnBound.FAIL)
+    look_up(tree)
+    for _ in range(2):
+        tree.root.take(UNREADABLE)
+    assert tree.root.chain.error is not None
+    assert tree.root.chain.error.code == "HP-215"
+    assert 'find_order: {"id": "order_17"}' in (tree.root.chain.answer or "")
+
+
+@pytest.mark.parametrize("on_bound", OnBound)
+def test_c7_calls_at_the_bound_are_recorded_as_never_executed(on_bound: OnBound) -> None:
+    tree = at_the_bound(on_bound=on_bound)
+    tree.root.propose(call("find_order", query="19"), call("find_order", query="20"))
+    assert tree.root.never_executed == [("find_order", "no agent was named")] * 2
+
+
+# ---- what is owed ----------------------------------------------------------------------------------------------------
+
+REFUND = Intent(effects_asked=(IntentEntry(tools=("refund",), words="Refund order 17"),))
+
+
+def test_c12_a_supervisor_decides_who_does_what_is_owed() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    tree.root.take(decision("technical", task="Look"))
+    ended(tree)
+    tree.root.propose(content="All is fine.")
+    (fault,) = tree.root.thought.corrections
+    assert "ask for refund, and it was not done. Decide which agent does it. Or, if a result" in fault.message
+
+
+def test_c12_behind_its_last_decision_nothing_can_be_called_any_more() -> None:
+    tree = read_as(REFUND, "Refund order 17", max_iterations=1)
+    tree.root.take(decision("technical", task="Look"))
+    ended(tree)
+    tree.root.say("All is fine.")
+    assert tree.root.thought.kind is ThoughtKind.ANSWER
+    (fault,) = tree.root.thought.corrections
+    assert "It cannot be called any more. If a result" in fault.message
