@@ -114,10 +114,12 @@ async def test_i1_a_function_in_the_planner_routes_and_the_fallback_takes_what_i
         await wait_until(lambda: bed.ended(*chains))
         planner.cancel()
         await planner
-    routed = [(await bed.chain(one)).routing for one in chains]
-    told = [(one.last.target_agents, one.last.confidence, one.last.reasoning) for one in routed if one and one.last]
-    assert told[0] == (("green",), 0.5, "it says green")
-    assert told[1] == (("blue",), 0.0, "the function names Hello; there are: red, green, blue: blue takes it")
+    views = Views(bed.redis, bed.calls, bed.topology)
+    seen = [await views.chain(one, lambda _: True) for one in chains]
+    routed = [one.routed for one in seen if one is not None and one.routed is not None]
+    told = [(one.target_agent, one.confidence, one.reasoning) for one in routed]
+    assert told[0] == ("green", 0.5, "it says green")
+    assert told[1] == ("blue", 0.0, "the function names Hello; there are: red, green, blue: blue takes it")
     assert "IndexError" in told[2][2]
     assert [(await bed.chain(one)).task.agent for one in chains] == ["green", "blue", "blue"]
 

@@ -139,7 +139,7 @@ def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
     told = Routed(target_agents=("billing", "legal"), strategy=Strategy.LLM, timestamp=1)
     routed = Fact(FactType.CHAIN_ROUTED, in_full(told))
     assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1, "agent:routed:legal": 1}
-    before = structs.replace(chain, routing=Routing(decisions=1, last=told))
+    before = structs.replace(chain, routing=Routing(decisions=1))
     assert counts_of_agent(chain, routed, before=before)["agent:rerouted:legal"] == 1
 
 

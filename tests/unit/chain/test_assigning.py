@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from msgspec import convert, structs
+from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
 from haltpoint.chain.model.limits import Place, World
@@ -13,7 +13,7 @@ from haltpoint.chain.words.routing import by_rule, by_skill, in_turn, rooms, wit
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import call, plan, spec, tool_step
@@ -224,7 +224,7 @@ def test_i1_a_task_that_a_rule_routes_is_the_agents_own_as_if_it_had_named_this_
         "rule": "orders",
     }
     assert second.details == {"origin": "react", "agent": "front"}
-    assert story.chain.routing == Routing(decisions=1, last=convert(first.details, Routed))
+    assert story.chain.routing == Routing(decisions=1)
 
 
 def test_i1_a_task_that_nothing_routes_goes_to_the_agent_without_a_name_as_it_always_did() -> None:

@@ -21,7 +21,6 @@ from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Sp
 from haltpoint.contracts.tools import Fallback
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.routing import Routed
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
@@ -202,13 +201,12 @@ class Rest:
 
 @value
 class Routing:
-    """How far a supervisor's model has come (I2): rounds of tools since its last decision, how many decisions there
-    were, and the last one. That of another strategy has one decision.
+    """How far a supervisor's model has come (I2): rounds of tools since its last decision, and how many decisions there
+    were. That of another strategy has one decision.
     """
 
     rounds: int = 0
     decisions: int = 0
-    last: Routed | None = None
 
 
 @value

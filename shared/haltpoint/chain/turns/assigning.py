@@ -71,7 +71,7 @@ def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
 
 def note_decision(work: Work, routed: Routed) -> None:
     """Write down who works on the task; the rounds of tools begin anew."""
-    work.routing = Routing(0, progress(work).decisions + 1, routed)
+    work.routing = Routing(0, progress(work).decisions + 1)
     work.tell(FactType.CHAIN_ROUTED, **{name: one for name, one in in_full(routed).items() if one is not None})
 
 

@@ -144,7 +144,7 @@ def note_round(work: Work, index: int) -> None:
     """
     if router(work) is not None:
         done = progress(work)
-        work.routing = Routing(done.rounds + 1, done.decisions, done.last)
+        work.routing = Routing(done.rounds + 1, done.decisions)
         work.edit(index).proposals -= 1
 
 
