@@ -100,7 +100,8 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
         return Decision(chain)
     work = Work.on(chain, received.body, world, now)
     wanted = handler(work, received.message)
-    if work.failing is None and not isinstance(wanted, Completed | Failure | Cancelled):
+    assigned = chain.task.assigned is not None and work.failing is None
+    if assigned and not isinstance(wanted, Completed | Failure | Cancelled):
         wanted = version_gone(work) or wanted
     if wanted is not None or work.woken or work.has_changed():  # else it was a repeat, late or foreign
         scheduling.advance(work, wanted)
