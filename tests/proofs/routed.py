@@ -21,7 +21,10 @@ from haltpoint.examples import departments
 from haltpoint.runtime.config.settings_sources import load
 
 QUESTIONS: Final = json.loads(Path("tests/data/departments.json").read_text(encoding="utf-8"))
-AGENTS: Final = (Path(departments.__path__[0]) / "agents.toml").read_text(encoding="utf-8")
+_FILE: Final = (Path(departments.__path__[0]) / "agents.toml").read_text(encoding="utf-8")
+_NONE: Final = '[models.none]\nname = "none"\nbase_url = "http://127.0.0.1:9/v1"\n'
+AGENTS: Final = _FILE.replace('style = "react"', 'style = "react"\nmodel = "none"') + _NONE
+"""Those of the example. Only routing is measured, so no agent has a model that answers."""
 
 WORDS: Final = {
     "hr": ["leave", "holiday", "vacation", "pay", "salary", "sick", "parental", "first day", "last day", "overtime"],
