@@ -29,6 +29,7 @@ from tests.unit.chain.story import Story
         '<tool_call>{"name": "note',
         '[TOOL_CALLS]\'note\'[ARGS]{"text": "hello"}',
         '<function=note>[["deep"]]</function>',
+        '<tools>\n  <function name="note" text="hello">\n  </function>\n</tools>',
         'Action: \'note\'\nAction Input: {"text": "hello"}',
         '[{"tool": "note", "arguments": [[[[',
         'I do it: "tool": note, "arguments": hello',
