@@ -1,8 +1,8 @@
 """Who gets the questions of employees, by strategy, with the model of HALTPOINT_MODEL: how many go to the right agents.
 
-The questions are tests/data/departments.json, the agents those of haltpoint.examples.departments. A person answers what
-is asked, and each chain is cancelled behind its first decision. `python -m tests.proofs.routed [STRATEGY ...]` prints a
-line for each question and the figures of each strategy; docs/supervisor.md has them.
+The questions are tests/data/departments.json, in two sets, the agents those of haltpoint.examples.departments. A person
+answers what is asked, and each chain is cancelled behind its first decision. `python -m tests.proofs.routed [STRATEGY
+...]` prints a line for each question and the figures of each strategy and set; docs/supervisor.md has them.
 """
 
 import asyncio
@@ -34,16 +34,17 @@ WORDS: Final = {
 }
 """Of rules and skills; written from the descriptions of the agents, before the questions were read."""
 
-_LLM, _THRESHOLD, _ROUNDS = 'strategy = "llm"', "threshold = 0.6\n", "max_tool_retries = 2"
+_THRESHOLD, _ROUNDS = "threshold = 0.6\n", "max_tool_retries = 2"
+_WITHOUT_SUPERVISOR: Final = AGENTS[AGENTS.index("[[agents]]") :]
 
 
 def _with_rules() -> str:
     rules = (f"{{id = '{name}', agent = '{name}', match = '({'|'.join(words)})'}}" for name, words in WORDS.items())
-    return AGENTS.replace(_LLM, f'strategy = "rule"\nrules = [{", ".join(rules)}]')
+    return f'[supervisor]\nstrategy = "rule"\nrules = [{", ".join(rules)}]\n{_WITHOUT_SUPERVISOR}'
 
 
 def _with_skills() -> str:
-    file = AGENTS.replace(_LLM, 'strategy = "skill"')
+    file = f'[supervisor]\nstrategy = "skill"\n{_WITHOUT_SUPERVISOR}'
     for name, words in WORDS.items():
         file = file.replace(f'name = "{name}"\n', f'name = "{name}"\nskills = {json.dumps(words)}\n')
     return file
@@ -51,7 +52,6 @@ def _with_skills() -> str:
 
 STRATEGIES: Final = {
     "llm": AGENTS,
-    "llm without threshold": AGENTS.replace(_THRESHOLD, ""),
     "llm without askHuman": AGENTS.replace(_THRESHOLD, "").replace(_ROUNDS, "max_tool_retries = 0"),
     "rule": _with_rules(),
     "skill": _with_skills(),
@@ -104,8 +104,8 @@ def figures(all_of_them: list[dict[str, Any]]) -> dict[str, int]:
     return dict(counted)
 
 
-async def measured(strategy: str) -> list[dict[str, Any]]:
-    """Every question, one after the other, in a system of its own."""
+async def measured(strategy: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All questions, one after the other, in a system of its own."""
     with tempfile.TemporaryDirectory(prefix="haltpoint-routed-") as state, (Path(state) / "log").open("wb") as log:
         file = Path(state) / "agents.toml"
         file.write_text(STRATEGIES[strategy], encoding="utf-8")
@@ -114,7 +114,7 @@ async def measured(strategy: str) -> list[dict[str, Any]]:
         system = System(settings, environment={}, output=log)
         async with system, Client(system.url, (Path(state) / KEY_FILE).read_text().strip()) as client:
             done = list[dict[str, Any]]()
-            for question in QUESTIONS:
+            for question in questions:
                 done.append(await routed(client, question))
                 print(json.dumps({"strategy": strategy, **done[-1]}, ensure_ascii=False), flush=True)
             return done
@@ -122,7 +122,8 @@ async def measured(strategy: str) -> list[dict[str, Any]]:
 
 async def main() -> None:
     for strategy in sys.argv[1:] or STRATEGIES:
-        print(f"{strategy}: {figures(await measured(strategy))}", flush=True)
+        for name, questions in QUESTIONS.items():
+            print(f"{strategy}, {name} set: {figures(await measured(strategy, questions))}", flush=True)
 
 
 if __name__ == "__main__":
