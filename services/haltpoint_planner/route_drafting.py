@@ -65,7 +65,9 @@ def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolS
     names = [_agent(one, tools)[:_NAME] if isinstance(one, str) else "" for one in given]
     targets = tuple(dict.fromkeys(names))
     if not targets or "" in targets:
-        return _unreadable(proposal, "the decision names no agent in target_agents")
+        return _unreadable(
+            proposal, "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
+        )
     if len(targets) > _MOST_TARGETS:
         return _unreadable(proposal, f"the decision names {len(targets)} agents; at most {_MOST_TARGETS} are taken")
     arguments = {"task": _text(said.get("task")) or goal[:LONGEST_TASK]}

@@ -31,7 +31,8 @@ async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[
     except TimeoutError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", f"it took more than {PATIENCE:g} s", _FIX) from error
     except Exception as error:
-        raise HaltpointError(_CODE, f"{path} failed", f"{type(error).__name__}: {error}", _FIX) from error
+        words = without_surrogates(str(error)[:_REASONING])
+        raise HaltpointError(_CODE, f"{path} failed", f"{type(error).__name__}: {words}", _FIX) from error
 
 
 def _read(said: object) -> Decided:

@@ -116,7 +116,7 @@ class Pipeline:
             late = await self._effects.reserve(job, spec, call.effect, call.seconds)
             if late is not None:
                 return self._finished(job, late, began, call.records)
-        waited = began - int(job.ref.entry.partition("-")[0])
+        waited = time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0])
         if call.approved or call.effect is not None or not job.repeatable or waited > _LONG_WAIT:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:

@@ -161,6 +161,7 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
                 for one in ("rules", "tools", "prompt", "threshold", "on_bound")
             ],
         ),
+        (f'strategy = "rule"\nagents = ["a"]\n{RULE}', ["agents: strategy rule does not read it"]),
         ('strategy = "load"\nfallback = "a"', ["fallback: strategy load does not read it"]),
         ('strategy = "rule"', ["strategy rule needs at least one [[supervisor.rules]]"]),
         ('strategy = "function"', ["strategy function needs `function`"]),

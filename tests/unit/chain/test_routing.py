@@ -511,6 +511,13 @@ def test_hp216_a_chain_whose_file_is_gone_hands_nothing_on() -> None:
     )
 
 
+def test_hp216_neither_does_one_whose_function_decides_meanwhile() -> None:
+    tree = routing(strategy=Strategy.FUNCTION, function="shop:route", tools=(), mode=Mode.OFF)
+    tree.root.world = replace(tree.root.world, agents=Agents())
+    tree.root.take(Proposal(routing=Decided(targets=("billing",))))
+    assert (tree.root.chain.error and tree.root.chain.error.code) == "HP-216"
+
+
 def test_hp216_what_a_tool_has_done_is_still_recorded_and_a_person_may_still_stop_the_chain() -> None:
     done, stopped = routing().root, routing().root
     for root in (done, stopped):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -59,6 +60,15 @@ def test_c12_an_agent_that_the_user_forbids_is_offered_to_nobody() -> None:
     assert offered(tree) == ["general", "technical"]
     tree.root.answer(RequestKind.CLARIFICATION, option="billing")
     assert (begun(tree.root), tree.root.chain.status) == ([], ChainStatus.AWAITING_CLARIFICATION)
+
+
+def test_c12_a_goal_is_read_for_the_agents_too_where_no_tool_has_effects() -> None:
+    file = Agents(agents=AGENTS, supervisor=Supervisor())
+    root = Tree(Task(goal="Where is it?", agent=SUPERVISOR, style=Style.REACT), file).root
+    reading = {name: one for name, one in root.world.tools.items() if not with_effects(one)}
+    root.world = replace(root.world, tools=reading)
+    root.submit(read=False)
+    assert root.thought.kind is ThoughtKind.INTENT
 
 
 def test_c12_neither_at_the_bound_nor_in_the_names_that_the_model_gets() -> None:

@@ -86,6 +86,13 @@ async def test_i1_one_that_fails_or_is_not_there_says_why(name: str, why: str) -
     assert "fallback" not in str(caught.value), "whether there is one, the decision says"
 
 
+@pytest.mark.parametrize("said", ["a name \ud800", "x" * 5_000_000])
+async def test_i1_what_it_raises_is_told_in_short_and_can_be_written_down(said: str) -> None:
+    with pytest.raises(HaltpointError) as caught:
+        await ask("ending", RuntimeError(said))
+    assert len(str(caught.value).encode()) < 5000
+
+
 @pytest.mark.parametrize("name", ["ending", "ending_later"])
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()])
 async def test_i1_one_that_would_end_the_planner_has_failed(name: str, error: BaseException) -> None:

@@ -39,6 +39,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -87,8 +88,9 @@ def begin_assigned(work: Work) -> Next | None:
     if task.style is Style.PLAN:
         return think_plan(work)
     modes = (task.mode, *work.world.policy.modes.values())
-    changing = any(with_effects(spec) and not spec.internal for spec in work.world.tools.values())
-    if task.intent is None and changing and any(mode is not Mode.OFF for mode in modes):
+    tools = work.world.tools.values()
+    readable = any((with_effects(spec) and not spec.internal) or spec.kind is ToolKind.AGENT for spec in tools)
+    if task.intent is None and readable and any(mode is not Mode.OFF for mode in modes):
         return think_intent(work)
     take_up(work, None)
     begin_open(work)

@@ -56,7 +56,7 @@ def version_gone(work: Work) -> Failure | None:
     """The end of a chain whose version of the agents file cannot be read any more: its agents, their models and their
     prompts are not known.
     """
-    assigned = work.task.assigned
+    assigned = work.chain.task.assigned
     if assigned is None or not assigned.version or work.world.agents.agents:
         return None
     words = f"the version {assigned.version} of the agents file, with which the chain began, is gone"

@@ -87,7 +87,7 @@ class Supervisor(Strict):
 
     @classmethod
     def arriving(cls, raw: Any) -> Any:
-        """Under the names of the design document, too."""
+        """Under its other names, too."""
         return {OTHER_NAMES.get(name, name): one for name, one in raw.items()} if isinstance(raw, dict) else raw
 
 
@@ -98,7 +98,7 @@ OTHER_NAMES: Final = {
     "maxIterations": "max_iterations",
     "onBound": "on_bound",
 }
-"""Those of the design document for what a supervisor has."""
+"""Other names of what a supervisor has, as configurations in JSON write them."""
 
 
 class Decided(Contract):

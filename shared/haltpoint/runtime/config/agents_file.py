@@ -28,6 +28,7 @@ _PLAIN: Final = {
 """Words of pydantic that say nothing to people who write TOML."""
 
 _READ_BY: Final = {
+    "agents": tuple(one for one in Strategy if one is not Strategy.RULE),
     "rules": (Strategy.RULE,),
     "function": (Strategy.FUNCTION,),
     "fallback": (Strategy.RULE, Strategy.SKILL, Strategy.FUNCTION),
