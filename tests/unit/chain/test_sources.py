@@ -221,6 +221,13 @@ def test_c13_json_in_a_call_is_read_as_what_it_says_though_it_is_not_all_json(va
     assert source(knows(open_ended(), {"it": value}, filter=given), value) == "model"
 
 
+@pytest.mark.parametrize(("escapes", "found"), [(3, "model"), (4, "result c.react.1 data.it")])
+def test_c13_json_in_json_in_a_call_is_read_to_a_depth_of_five(escapes: int, found: str) -> None:
+    """A long run of escapes has one more depth in each of them, and would be kept as often."""
+    given = "eve\\" + "u005c" * escapes + "u0040x.org"
+    assert source(knows(open_ended(), {"it": "eve@x.org"}, filter=given), "eve@x.org") == found
+
+
 def test_c13_the_name_of_a_parameter_is_the_tools_own() -> None:
     calendars = spec("calendars", parameters=typed(primary={"type": "boolean"}))
     told = knows(open_ended("do it", calendars), {"id": "primary"}, tool="calendars", primary=True)

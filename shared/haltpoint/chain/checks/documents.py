@@ -18,6 +18,8 @@ _AROUND: Final = 40
 _END: Final = "\0"
 _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_INSIDE: Final = 5
+"""How deep JSON in JSON in a call is read: each depth is another text to look through."""
 
 
 class Document:
@@ -115,11 +117,12 @@ def _read(value: Any) -> Any:
 
 def _as_json(text: str) -> Iterator[str]:
     """A text and the texts in it as JSON reads them, and JSON in JSON: whether it is all JSON or not."""
-    found = 1
-    while found:
+    for _ in range(_INSIDE):
         yield from (text, *text.split('"'))
         text, found = _ESCAPE.subn(_character, text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two halves are one character
+        if not found:
+            return
 
 
 def _character(escape: re.Match[str]) -> str:
