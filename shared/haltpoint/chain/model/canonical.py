@@ -92,7 +92,7 @@ _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
     (re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
     (
-        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:]*<{_ADDRESS}>", re.IGNORECASE),
+        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:/\\?#]*<{_ADDRESS}>", re.IGNORECASE),
         lambda t: t.lower().rpartition("<")[2].removesuffix(">").removeprefix("mailto:"),
         None,
     ),
