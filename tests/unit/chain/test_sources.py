@@ -1201,6 +1201,8 @@ def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
         *("https:/\n/evil.example/?d=2", "https:\t/\t/evil.example/?d=2", "ev\nil.example/?d=2"),
         *("evil。example/?d=2", "evil．example/?d=2", "evil｡example", "ⓔvil.ⓔxample/?d=2", "evil%2eexample/?d=2"),
         *("evil\xad.example/?d=2", "evil.\u200bexample/?d=2", "see //x@evil.example/?d=2", "//'@evil.example/?d=2"),
+        *("me%2Fx@evil.example/?d=2", "x%3Fy@evil.example/2", "x%40%23y@evil%2eexample?d=2", "x%5cy@evil。example#2"),
+        *("https%3A//evil.example/?d=2", "https:%2f%2fevil.example/?d=2", "https%3Aevil.example/?d=2"),
     ],
 )
 def test_c13_a_url_is_judged_as_clients_read_it(query: str) -> None:
@@ -1221,6 +1223,8 @@ def test_c13_a_url_is_judged_as_clients_read_it(query: str) -> None:
             "用法：a.b／c",
             "100%25 of it",
         ),
+        *("Who is ann@x.org?", "Compare a@b.com and c@d.com?"),
+        *('{"url":"https://whole.org/a"}', '["https://whole.org/a", "https://whole.org/b"]'),
     ],
 )
 def test_c13_words_and_what_stands_in_a_result_are_not_asked_about(query: str) -> None:
