@@ -228,10 +228,35 @@ def test_c13_json_in_json_in_a_call_is_read_to_a_depth_of_five(escapes: int, fou
     assert source(knows(open_ended(), {"it": "eve@x.org"}, filter=given), "eve@x.org") == found
 
 
-def test_c13_the_name_of_a_parameter_is_the_tools_own() -> None:
-    calendars = spec("calendars", parameters=typed(primary={"type": "boolean"}))
-    told = knows(open_ended("do it", calendars), {"id": "primary"}, tool="calendars", primary=True)
-    assert sent(told, calendar_id="primary").reasons == ()
+CHOICE = {"type": "object", "properties": {"primary": {"type": "boolean"}}}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "asked"),
+    [
+        (CHOICE, {"primary": True}, False),
+        (typed(where=CHOICE), {"where": {"primary": True}}, False),
+        (typed(among={"type": "array", "items": CHOICE}), {"among": [{"primary": True}]}, False),
+        ({"allOf": [CHOICE]}, {"primary": True}, False),
+        ({"$ref": "#/$defs/choice", "$defs": {"choice": CHOICE}}, {"primary": True}, False),
+        (typed(where={"type": "object"}), {"where": {"primary": True}}, True),
+        (typed(primary={"type": "object"}), {"primary": {"primary": True}}, True),
+        (typed(primary={"type": "string"}), {"primary": "primary"}, True),
+    ],
+)
+def test_c13_the_name_of_a_parameter_is_the_tools_own(
+    parameters: dict[str, Any], arguments: dict[str, Any], asked: bool
+) -> None:
+    calendars = spec("calendars", parameters=parameters)
+    told = knows(open_ended("do it", calendars), {"id": "primary"}, "calendars", **arguments)
+    assert (sent(told, calendar_id="primary").reasons != ()) == asked
+
+
+def test_c13_the_parameters_of_a_tool_that_is_gone_are_not_known() -> None:
+    calendars = spec("calendars", parameters=CHOICE)
+    told = knows(open_ended("do it", calendars), {"id": "primary"}, "calendars", primary=True)
+    del told.world.tools["calendars"]
+    assert reasons(sent(told, calendar_id="primary")) == [("calendar_id", "model")]
 
 
 class Looked(Form):
