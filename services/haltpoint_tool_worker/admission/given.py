@@ -3,13 +3,14 @@ source, what the caller's own code wrote is the author's, what hooks wrote is th
 so a model's own target is refused.
 """
 
+from functools import lru_cache
 from typing import Any, Final
 
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.places import Leaf, is_at, is_target, leaves
 from haltpoint.chain.checks.sources import MODEL
-from haltpoint.chain.model.canonical import canonical, form_of
+from haltpoint.chain.model.canonical import as_path, form_of
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.running.job import Job
@@ -40,10 +41,16 @@ def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: Too
 
 
 def _is_piece(leaf: Leaf, given: Leaf) -> bool:
-    """Whether a value is a text, its `..` resolved, or a part of it: a word, or too long to be there by chance."""
+    """Whether a value is a part of a text: a word, too long to be there by chance, or a path with `..` resolved."""
     form, text = form_of(leaf.value), str(given.value)
     is_long_part = len(form.text) > _CHANCE and form.text.lower() in text.lower()
-    return form.text == canonical(text) or form.found_in(text) is not None or is_long_part
+    return form.found_in(text) is not None or is_long_part or as_path(str(leaf.value).strip()) in _paths(text)
+
+
+@lru_cache(maxsize=16)
+def _paths(text: str) -> frozenset[str]:
+    """A text and the words of it as paths, `..` resolved."""
+    return frozenset(map(as_path, filter(None, (text.strip(), *text.split()))))
 
 
 def target_fault(caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec, given: Given) -> str | None:

@@ -51,6 +51,10 @@ def test_c13_two_spellings_of_one_value_are_equal(written: object, also: object)
         ("https://[broken", "https://broken"),
         ("anna@example.org", "anna@example.org.evil.net"),
         ("anna@example.org", "evil.net:<anna@example.org>"),
+        ("anna@example.org", "evil.net/Anna <anna@example.org>"),
+        ("anna@example.org", "evil.net?d=1 <anna@example.org>"),
+        ("anna@example.org", "evil.net#Anna <anna@example.org>"),
+        ("anna@example.org", "\\\\evil.net\\Anna <anna@example.org>"),
         ("x" * 300 + "@Example.org", "x" * 300 + "@example.org"),
     ],
 )

@@ -221,10 +221,42 @@ def test_c13_json_in_a_call_is_read_as_what_it_says_though_it_is_not_all_json(va
     assert source(knows(open_ended(), {"it": value}, filter=given), value) == "model"
 
 
-def test_c13_the_name_of_a_parameter_is_the_tools_own() -> None:
-    calendars = spec("calendars", parameters=typed(primary={"type": "boolean"}))
-    told = knows(open_ended("do it", calendars), {"id": "primary"}, tool="calendars", primary=True)
-    assert sent(told, calendar_id="primary").reasons == ()
+@pytest.mark.parametrize(("escapes", "found"), [(3, "model"), (4, "result c.react.1 data.it")])
+def test_c13_json_in_json_in_a_call_is_read_to_a_depth_of_five(escapes: int, found: str) -> None:
+    """A long run of escapes has one more depth in each of them, and would be kept as often."""
+    given = "eve\\" + "u005c" * escapes + "u0040x.org"
+    assert source(knows(open_ended(), {"it": "eve@x.org"}, filter=given), "eve@x.org") == found
+
+
+CHOICE = {"type": "object", "properties": {"primary": {"type": "boolean"}}}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "asked"),
+    [
+        (CHOICE, {"primary": True}, False),
+        (typed(where=CHOICE), {"where": {"primary": True}}, False),
+        (typed(among={"type": "array", "items": CHOICE}), {"among": [{"primary": True}]}, False),
+        ({"allOf": [CHOICE]}, {"primary": True}, False),
+        ({"$ref": "#/$defs/choice", "$defs": {"choice": CHOICE}}, {"primary": True}, False),
+        (typed(where={"type": "object"}), {"where": {"primary": True}}, True),
+        (typed(primary={"type": "object"}), {"primary": {"primary": True}}, True),
+        (typed(primary={"type": "string"}), {"primary": "primary"}, True),
+    ],
+)
+def test_c13_the_name_of_a_parameter_is_the_tools_own(
+    parameters: dict[str, Any], arguments: dict[str, Any], asked: bool
+) -> None:
+    calendars = spec("calendars", parameters=parameters)
+    told = knows(open_ended("do it", calendars), {"id": "primary"}, "calendars", **arguments)
+    assert (sent(told, calendar_id="primary").reasons != ()) == asked
+
+
+def test_c13_the_parameters_of_a_tool_that_is_gone_are_not_known() -> None:
+    calendars = spec("calendars", parameters=CHOICE)
+    told = knows(open_ended("do it", calendars), {"id": "primary"}, "calendars", primary=True)
+    del told.world.tools["calendars"]
+    assert reasons(sent(told, calendar_id="primary")) == [("calendar_id", "model")]
 
 
 class Looked(Form):
@@ -1194,6 +1226,8 @@ def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
         *("https:/\n/evil.example/?d=2", "https:\t/\t/evil.example/?d=2", "ev\nil.example/?d=2"),
         *("evil。example/?d=2", "evil．example/?d=2", "evil｡example", "ⓔvil.ⓔxample/?d=2", "evil%2eexample/?d=2"),
         *("evil\xad.example/?d=2", "evil.\u200bexample/?d=2", "see //x@evil.example/?d=2", "//'@evil.example/?d=2"),
+        *("me%2Fx@evil.example/?d=2", "x%3Fy@evil.example/2", "x%40%23y@evil%2eexample?d=2", "x%5cy@evil。example#2"),
+        *("https%3A//evil.example/?d=2", "https:%2f%2fevil.example/?d=2", "https%3Aevil.example/?d=2"),
     ],
 )
 def test_c13_a_url_is_judged_as_clients_read_it(query: str) -> None:
@@ -1214,6 +1248,8 @@ def test_c13_a_url_is_judged_as_clients_read_it(query: str) -> None:
             "用法：a.b／c",
             "100%25 of it",
         ),
+        *("Who is ann@x.org?", "Compare a@b.com and c@d.com?"),
+        *('{"url":"https://whole.org/a"}', '["https://whole.org/a", "https://whole.org/b"]'),
     ],
 )
 def test_c13_words_and_what_stands_in_a_result_are_not_asked_about(query: str) -> None:

@@ -467,7 +467,7 @@ async def pass_on(words: str, ctx: Ctx) -> Any:
 
 @tool
 async def tidy(words: str, ctx: Ctx) -> Any:
-    return await ctx.call("deliver", to=normpath(words))
+    return await ctx.call("deliver", to=normpath(words.split()[-1]) if words else ".")
 
 
 @tool
@@ -503,6 +503,9 @@ def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
         ("pass_on", {"words": "Hello - ann"}, {"sources": {"words": Source(source=SourceKind.TEXT)}}, "Declare words"),
         ("pass_on", {"words": "Hello - e@x.org"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "e@x.org"),
         ("tidy", {"words": "team/x/../f.md"}, {}, "Declare words of tidy"),
+        ("tidy", {"words": "evil/" + "x/../" * 50 + "f.md"}, {}, "Declare words of tidy"),
+        ("tidy", {"words": "see team/x/../f.md"}, {}, "Declare words of tidy"),
+        ("tidy", {"words": ""}, {}, '"value":"."'),
         ("tidy", {"words": "team/x/../f.md"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "team/f.md"),
         (
             "forward",

@@ -3,13 +3,15 @@ hold a value, and then once for all (CONTRACT C13).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from haltpoint.chain.checks.places import leaves
+from haltpoint.chain.checks.places import leaves, nodes_at
 from haltpoint.chain.model.canonical import Form, canonical, folded, form_of, holding
 from haltpoint.chain.model.references import KEYS, Path, covers, parse_path, path_text, read_json, walk, write_text
+from haltpoint.chain.model.schemas import Compiled
+from haltpoint.chain.model.typed import fields_of
 from haltpoint.contracts.reasons import Source, SourceKind
 
 SHORT: Final = 200
@@ -18,25 +20,18 @@ _AROUND: Final = 40
 _END: Final = "\0"
 _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_INSIDE: Final = 5
+"""How deep JSON in JSON in a call is read: each depth is another text to look through."""
 
 
 class Document:
     """A receipt or the context: what a whole value in it counts as, where it is, and its data as JSON text. `called`
-    are the arguments that brought it, `declared` the names that a schema has for them, `foreign` the fields that
-    strangers write.
+    are the arguments that brought it, `tool` is what they were given to, if a worker still declares it.
     """
 
-    def __init__(
-        self,
-        kind: SourceKind,
-        where: str,
-        data: str,
-        called: str = "",
-        declared: Sequence[str] = (),
-        foreign: Sequence[str] = (),
-    ) -> None:
-        self.kind, self.where, self._data, self._called, self._declared = kind, where, data, called, declared
-        self._foreign = [parse_path(place) or () for place in foreign]
+    def __init__(self, kind: SourceKind, where: str, data: str, called: str = "", tool: Compiled | None = None) -> None:
+        self.kind, self.where, self._data, self._called, self._tool = kind, where, data, called, tool
+        self._foreign = [parse_path(place) or () for place in (tool.spec.foreign if tool else ())]
         self.find = lru_cache(maxsize=1024)(self._find)
         """`_find`, once for each value: it comes again in the call, and in the next ones."""
         text = write_text(read_json(data)) if "\\u" in data else data
@@ -83,10 +78,11 @@ class Document:
         """What the call was given, one behind the other, and each in its canonical form: the texts, the numbers at its
         targets and the keys that no schema declares, and what each of them is as JSON.
         """
-        call, declared = read_json(self._called), self._declared
+        call, tool = read_json(self._called), self._tool
         given = [str(leaf.value) for leaf in leaves(call) if leaf.named or isinstance(leaf.value, str)]
-        inside = (one if path else one.keys() - declared for path, one in walk(call) if isinstance(one, dict))
-        given += [key for one in inside for key in one]
+        for path, one in walk(call):
+            if isinstance(one, dict):
+                given += one.keys() - (fields_of(nodes_at(tool.spec, path), one) if tool else ())
         found = list(dict.fromkeys(text for one in given for text in _as_json(one)))
         return _END.join(found), frozenset(map(canonical, found))
 
@@ -115,11 +111,12 @@ def _read(value: Any) -> Any:
 
 def _as_json(text: str) -> Iterator[str]:
     """A text and the texts in it as JSON reads them, and JSON in JSON: whether it is all JSON or not."""
-    found = 1
-    while found:
+    for _ in range(_INSIDE):
         yield from (text, *text.split('"'))
         text, found = _ESCAPE.subn(_character, text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two halves are one character
+        if not found:
+            return
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -44,7 +44,7 @@ _URL: Final = re.compile(
 )
 _FIRST: Final = re.compile(
     rf"{_URL.pattern}.*"
-    rf"|[^\w\[\s]*+(?P<user>(?:[^/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\?#]\S*|(?(user)(?!)))",
+    rf"|[^\w\[\s]*+(?P<user>(?:[^/\\?#@]*+@)++)?+{_NAME}\.?(?::\d*)?(?:[/\\]\S*|(?(user)[?#]\S+|[?#]\S*)|(?(user)(?!)))",
     re.IGNORECASE | re.DOTALL,
 )
 """What a tool may read as one URL: words that begin with one, and one without its scheme that stands alone. An e-mail
@@ -53,6 +53,7 @@ address is none, and words are none.
 _HOST: Final = re.compile(rf"(?:[a-z][a-z0-9+.-]*://)?{_NAME}(?::\d{{1,5}})?(?:[/?#][^\s\\]*)?", re.IGNORECASE)
 """A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
 _DROPPED: Final = re.compile(r"[\0-\x1f\x7f]+(?!\w+://)")
+_CODED: Final = re.compile("%(?:2f|3a|3f|23|40|5c)", re.IGNORECASE)
 _NO_SIGNS: Final = str.maketrans("？：／＃＠＼．｡", "      。。")
 _DOT: Final = re.compile(r"(?<=[a-z0-9])。(?=[a-z0-9])", re.IGNORECASE)
 _WHY: Final = {
@@ -188,17 +189,18 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     host = _HOST.fullmatch(text)
     if source.source is not SourceKind.MODEL or (host and known.named(form_of(host[1]))):
         return False
-    if host or _FIRST.fullmatch(_to_clients(text)) or is_target(leaf, checked.judged):
+    if host or any(map(_FIRST.fullmatch, _to_clients(text))) or is_target(leaf, checked.judged):
         return True
-    parts = (part[0].rstrip(".,;:!?)>'\"") for part in _URL.finditer(text))
+    parts = (part[0].rstrip(".,;:!?)]}>'\"") for part in _URL.finditer(text))
     return any(known.source(replace(leaf, value=part)).source is SourceKind.MODEL for part in parts)
 
 
-def _to_clients(text: str) -> str:
+def _to_clients(text: str) -> Iterator[str]:
     """A text as HTTP clients read a URL: they drop line breaks and what is not seen, a host's letters become plain, and
-    `%2e` and `。` a dot; but no letter becomes a sign of a URL.
+    `%2e` and `。` a dot; but no letter becomes a sign of a URL. To few, `%2f` and the like are signs, too.
     """
-    return _DOT.sub(".", plain(_DROPPED.sub("", unquote(text)).translate(_NO_SIGNS)))
+    for one in (text, _CODED.sub(" ", text)):
+        yield _DOT.sub(".", plain(_DROPPED.sub("", unquote(one)).translate(_NO_SIGNS)))
 
 
 def _folders(leaf: Leaf, spec: ToolSpec) -> Iterator[str]:

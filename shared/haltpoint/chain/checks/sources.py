@@ -17,6 +17,7 @@ from haltpoint.chain.checks.documents import Document, document
 from haltpoint.chain.checks.places import Leaf, is_default, leaves
 from haltpoint.chain.model.canonical import ELSEWHERE, Form, folders_of, form_of
 from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk, write_json
+from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -181,11 +182,11 @@ class Known:
                 continue
             if action.outcome is None or len(data) <= len("{}") or data[0] not in "{[":
                 continue
-            person, spec = by_a_person(action), work.world.spec(action.tool)
+            person, spec = by_a_person(action), work.world.tools.get(action.tool)
             if action.satisfies or person:  # of what refuses every option, the whole words
                 kind, known = (SourceKind.PERSON, self._named) if person else (SourceKind.RESULT, self._results)
-                declared = tuple(spec.parameters.get("properties", ()))
-                known.append(document(kind, f"{action.id} data", data, action.arguments, declared, spec.foreign))
+                tool = compiled(spec) if spec else None
+                known.append(document(kind, f"{action.id} data", data, action.arguments, tool))
         if work.answers:
             asked = write_json(work.questions)
             self._named.append(document(SourceKind.PERSON, "answers", write_json(work.answers), asked))

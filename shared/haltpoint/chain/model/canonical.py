@@ -79,7 +79,8 @@ def _day_spelled(form: str) -> str:
     return rf"(?:{year}[-/]0?{month}[-/]0?{day}|0?{day}\.0?{month}\.{year})"
 
 
-def _resolved(text: str) -> str:
+def as_path(text: str) -> str:
+    """A path with `..` and `.` resolved, of slashes one and none at the end."""
     return normpath(re.sub("^/+", "/", text))
 
 
@@ -92,7 +93,7 @@ _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
     (re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
     (
-        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:]*<{_ADDRESS}>", re.IGNORECASE),
+        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:/\\?#]*<{_ADDRESS}>", re.IGNORECASE),
         lambda t: t.lower().rpartition("<")[2].removesuffix(">").removeprefix("mailto:"),
         None,
     ),
@@ -108,7 +109,7 @@ TABLE: Final[tuple[_Row, ...]] = (
         lambda t: (r"(?:\+|00) ?" if t[0] == "+" else "") + _apart(t.lstrip("+")),
     ),
     (re.compile(r"(?:[\w-]+\.)+[a-z]{2,}/?", re.IGNORECASE), lambda t: t.lower().removesuffix("/"), None),
-    (re.compile(r"[^\s\\]*/[^\n\\]*"), _resolved, None),
+    (re.compile(r"[^\s\\]*/[^\n\\]*"), as_path, None),
     (re.compile(r"[#@]\S+"), lambda t: t[1:], None),
 )
 """Days, e-mail, URLs, IBAN, phone and card numbers, hosts, paths, names behind # or @: how to recognise one, its form,
@@ -162,7 +163,7 @@ def _beginnings(text: str, wanted: str) -> Iterator[int]:
 def _form(text: str, *, plain: bool, resolved: bool) -> Form:
     rows = TABLE if len(text) <= _LONG and not plain else ()
     _, make, spelled = next((row for row in rows if row[0].fullmatch(text)), (None, str, None))
-    make = _stripped if make is _resolved and not resolved and ".." in text else make
+    make = _stripped if make is as_path and not resolved and ".." in text else make
     form = make(text)
     ways = [form.partition("\n")[0]]
     if make is _day:
