@@ -214,7 +214,8 @@ class RequestView(View):
 
     `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of the result which a
     person may give by hand. `strikes` are the case: what the model said each time, in its own words. `path` are the
-    agents that led to the question, from the root's down; it is there when there are any.
+    agents that led to the question, from the root's down; it is there when there are any. `closed_at`: when the chain
+    took the answer, or was asking no more; it is there in the view of a chain.
     """
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
@@ -242,6 +243,7 @@ class RequestView(View):
     sources: dict[str, Source] = Field(default_factory=dict)
     path: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     asked_at: datetime
+    closed_at: datetime | None = Field(default=None, exclude_if=_is_none)
     deadline: datetime
     answer: AnswerView | None = None
 

@@ -21,6 +21,7 @@ from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
+from tests.unit.cli.chains import after, chain, request, step
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
@@ -183,3 +184,58 @@ def test_i2_of_the_calls_that_a_supervisor_did_not_make_only_an_effect_is_told_a
     (never,) = [line for line in tell(routed_twice()) if line.mark is Mark.NEVER]
     assert never.note == "the task was handed on"
     assert routed_twice().never_executed[0].get("reason") == "routed"
+
+
+def cancelled(**changes: Any) -> ChainView:
+    """A chain that is cancelled while a call runs, of which the receipt comes afterwards, and a question is open."""
+    log: list[tuple[int, Facts]] = [
+        (0, [("chain.started", {})]),
+        (1, [("step.started", ROUTE), ("action.dispatched", about(2))]),
+        (100, asked(1)),
+        (1500, [("request.withdrawn", {"request_id": "c1.r1"}), ("chain.cancelled", {"by": "", "reason": ""})]),
+    ]
+    lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in log)
+    withdrawn = question(1, RequestKind.INPUT, 100, {})
+    whole: dict[str, Any] = {
+        "head": HEAD | {"status": "cancelled"},
+        "runs": (StepRun(StepStatus.IN_PROGRESS, actions=2),),
+        "log": tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines)),
+        "actions": {"c1.route.2": {"tool": "slow", "args": "{}", "receipt": OK}},
+        "requests": {withdrawn.id: replace(withdrawn, status=RequestStatus.WITHDRAWN, answer="")},
+    }
+    return routed_twice(**{**whole, **changes})
+
+
+def test_what_comes_of_a_cancelled_chain_is_told_when_it_came() -> None:
+    """No line has the time of the one above it: that one may have begun long before."""
+    view = cancelled()
+    told = [(line.text, line.at) for line in tell(view) if line.mark is not Mark.OPTION]
+    assert [text for text, _ in told[:5]] == [
+        "route",
+        "slow()",
+        "STOP  Question 1?",
+        "slow: ok",
+        "the question was withdrawn",
+    ]
+    assert [at for _, at in told[3:5]] == [view.updated_at, view.updated_at]
+    assert view.requests[0].closed_at == told[4][1]
+    assert view.steps[0].actions[0].ended_at is None
+
+
+def test_an_answer_to_a_steps_question_does_not_end_the_step() -> None:
+    lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG[:4])
+    log = tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines))
+    view = routed_twice(head=HEAD, runs=(StepRun(StepStatus.IN_PROGRESS, actions=1),), log=log)
+    assert (view.steps[0].started_at is None, view.steps[0].ended_at) == (False, None)
+    assert view.requests[0].closed_at is not None
+
+
+def test_a_call_that_is_dropped_is_below_a_question_of_its_own_step_alone() -> None:
+    """The question whether to undo comes in the same decision as the failure, and is none of the step's."""
+    item = {"at": after(1), "step_id": "b", "tool": "find_order", "call": 1, "reason": "cancelled", "arguments": {}}
+    undo = request() | {"step_id": "", "action_id": "", "kind": "confirmation", "asked_at": after(1.0005)}
+    view = chain(
+        steps=[step("b", "find_order", "failed", ended_at=after(1.0002))], never_executed=[item], requests=[undo]
+    )
+    story = [line.text for line in tell(view) if line.mark is not Mark.OPTION]
+    assert story == ["b", "never executed: find_order()", "b failed", "STOP  Which 'John' do you mean?"]

@@ -144,8 +144,7 @@ def outcome(request: RequestView) -> Line | None:
         by = f"by {visible(request.answer.by)}" if request.answer.by else ""
         return Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), by, at=request.answer.at)
     if request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
-        at = request.deadline if request.status is RequestStatus.EXPIRED else None
-        return Line(1, Mark.FAILED, f"the question was {request.status.value}", at=at)
+        return Line(1, Mark.FAILED, f"the question was {request.status.value}", at=request.closed_at)
     return None
 
 

@@ -76,7 +76,7 @@ def _in_step(step: StepView, chain: ChainView) -> Iterator[Block]:
         yield list(lines.violation(violation, routing=chain.agent == SUPERVISOR))
     for item in chain.never_executed:
         if item.get("step_id") == step.id:
-            yield [replace(lines.dropped(item, 1), at=_below_a_stop(item.get("at"), chain))]
+            yield [replace(lines.dropped(item, 1), at=_below_a_stop(item.get("at"), step, chain))]
     if chain.current and chain.current.step_id == step.id:
         if missing := chain.current.waiting_for:
             unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
@@ -97,11 +97,13 @@ def _in_action(action: ActionView, chain: ChainView) -> Iterator[Block]:
         for request in asked_in(child):
             yield from _asked(request)
     if action.receipt is not None and action.status == "done":
-        yield [lines.result(action, action.receipt)]
+        # A receipt that came when the chain was over already is not in its log.
+        over = chain.updated_at if chain.status in _END_MARKS else None
+        yield [replace(lines.result(action, action.receipt), at=action.ended_at or over)]
 
 
 def _asked(request: RequestView) -> Iterator[Block]:
-    """A question, and its outcome when that was; of one that was taken back no time is known, so right below it."""
+    """A question, and its outcome when that was; right below it where the log does not say so yet."""
     asked, outcome = list(lines.question(request)), lines.outcome(request)
     if outcome is None:
         yield asked
@@ -111,9 +113,9 @@ def _asked(request: RequestView) -> Iterator[Block]:
         yield from (asked, [outcome])
 
 
-def _below_a_stop(at: datetime | None, chain: ChainView) -> datetime | None:
-    """A call that is dropped in the same decision in which a question is asked is the proof that the chain stopped."""
-    stops = (one.asked_at for one in chain.requests)
+def _below_a_stop(at: datetime | None, step: StepView, chain: ChainView) -> datetime | None:
+    """A call that is dropped in the same decision in which its step asks is the proof that the step stopped."""
+    stops = (one.asked_at for one in chain.requests if one.step_id == step.id)
     return next((one for one in stops if at is not None and at <= one < at + _ONE_DECISION), at)
 
 

@@ -104,11 +104,12 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
 
 
 def _requests(record: ChainRecord, times: Times) -> tuple[views.RequestView, ...]:
-    """All that the chain has asked, each when its log says."""
+    """All that the chain has asked, each with the times of its log."""
     raw = {name: thought.raw for name, thought in record.thoughts.items()}
     background = Background(raw, record.plan, record.forms)
     asked = (request_of(question_of(one), one, record.task, background) for one in record.requests.values())
-    return tuple(one.model_copy(update={"asked_at": times[one.id][0]}) if one.id in times else one for one in asked)
+    known = ((one, *times.get(one.id, (one.asked_at, None))) for one in asked)
+    return tuple(one.model_copy(update={"asked_at": begun, "closed_at": ended}) for one, begun, ended in known)
 
 
 def _child(record: ChainRecord) -> views.ChildView:

@@ -16,12 +16,13 @@ Fact = tuple[datetime, str, dict[str, Any]]
 """When, its type, its details."""
 
 Times = dict[str, tuple[datetime, datetime | None]]
-"""When it began and when it ended, by the id of a step or an action; of a question when it was asked."""
+"""When it began and when it ended, by the id of a step, an action or a question."""
 
 _NEXT: Final = timedelta(microseconds=1)
-_BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED)
 _ANSWERED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
-_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_ANSWERED)
+_CLOSED: Final = (*_ANSWERED, FactType.REQUEST_WITHDRAWN)
+_BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED, FactType.REQUEST_OPENED)
+_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_CLOSED)
 
 
 def moment(ms: int | str) -> datetime:
@@ -73,13 +74,15 @@ def times(told: Iterable[Fact]) -> Times:
     found: Times = {}
     asked: dict[str, str] = {}
     for at, fact, details in told:
-        name = str(details.get("action_id") or details.get("step_id"))
-        if fact == FactType.REQUEST_OPENED:
-            asked[details["request_id"]] = name
-            found[details["request_id"]] = (at, None)
-        elif fact in _ANSWERED:
-            name = asked.get(details["request_id"], "")
-        if fact in (*_BEGIN, *_END):
+        action, request = details.get("action_id"), details.get("request_id")
+        names = [str(action or details.get("step_id"))]
+        if fact == FactType.REQUEST_OPENED or fact in _CLOSED:
+            names = [str(request)]
+        if fact == FactType.REQUEST_OPENED and action:
+            asked[names[0]] = action
+        elif fact in _ANSWERED and request in asked:
+            names.append(asked[request])
+        for name in names if fact in (*_BEGIN, *_END) else ():
             begun, _ = found.get(name, (at, None))
             found[name] = (begun, at if fact in _END else None)
     return found
