@@ -64,8 +64,8 @@ def violated(thought: str, violation: Violation, **more: str | bool) -> Fact:
     return Fact(FactType.CONTRACT_VIOLATED, details)
 
 
-def counts_of(*facts: Fact, case: tuple[Strike, ...] = ()) -> Counter[str]:
-    chain = Chain(id="c", task=Task(goal="x"), case=case)
+def counts_of(*facts: Fact, case: tuple[Strike, ...] = (), agent: str | None = None) -> Counter[str]:
+    chain = Chain(id="c", task=Task(goal="x", agent=agent), case=case)
     data = ActionProposed.Data(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
     message = ActionProposed(id="t/reply", source="x", subject="c", data=data)
     counts: Counter[str] = Counter()
@@ -94,6 +94,17 @@ def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thou
     assert "model:strikes:m" not in counts_of(*facts, case=(again,))
     told = counts_of(violated(thought, Violation.BAD_ARGUMENTS, counted=False))
     assert (told["model:violations:m"], told["model:strikes:m"]) == (1, 0)
+
+
+def test_d5_a_supervisors_wrong_call_counts_for_the_tool_and_a_wrong_agent_for_none() -> None:
+    facts = (
+        violated("t1", Violation.UNKNOWN_TOOL, tool="returns"),
+        violated("t2", Violation.NOT_ALLOWED, tool="billing"),
+        violated("t3", Violation.BAD_ARGUMENTS, tool="find_order", counted=False),
+    )
+    told = counts_of(*facts, agent=SUPERVISOR)
+    assert [name for name in told if name.startswith("tool:")] == ["tool:violations:find_order"]
+    assert told["model:violations:m"] == 3
 
 
 def test_d5_an_escalation_is_counted_for_what_is_missing() -> None:

@@ -32,6 +32,8 @@ _ESCALATED: Final = FactType.CHAIN_ESCALATED
 _OPENED: Final = FactType.REQUEST_OPENED
 _ROUTED: Final = FactType.CHAIN_ROUTED
 _ANSWERED: Final = FactType.REQUEST_ANSWERED
+_OF_AGENTS: Final = (Violation.UNKNOWN_TOOL.value, Violation.NOT_ALLOWED.value)
+"""Violations of a supervisor's model that may be about an agent: `tool` is its name, then."""
 
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
@@ -109,13 +111,14 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
     """Each violation, and a strike for each thought: the same rule as in `chain.strikes.violate`."""
     model = _model(message)
     struck = before.case[-1].thought_id if before.case else None
+    routing = decision.chain.task.agent == SUPERVISOR
     for told in (fact.details for fact in decision.facts if fact.type is _VIOLATED):
         counts[f"model:violations:{model}"] += 1
         strike = told["thought_id"] != struck and told.get("counted", True)
         if strike:
             struck = told["thought_id"]
             counts[f"model:strikes:{model}"] += 1
-        if "tool" in told and decision.chain.task.agent != SUPERVISOR:  # there it is the name of an agent
+        if "tool" in told and not (routing and told["violation"] in _OF_AGENTS):
             tool = UNKNOWN if told["violation"] == Violation.UNKNOWN_TOOL.value else told["tool"]
             counts[f"tool:violations:{tool}"] += 1
             if strike:
