@@ -201,11 +201,12 @@ def test_i4_the_card_shows_who_asks_and_what_counts_without_an_answer() -> None:
 def test_i2_the_case_of_a_supervisor_says_whom_its_model_named() -> None:
     strikes = [
         {"place": "route", "thought_id": "t", "violation": violation, "message": "There is no agent 'returns'."}
-        for violation in ("no_call", "unknown_tool")
+        for violation in ("no_call", "unknown_tool", "not_allowed")
     ]
     view = request() | {"kind": "escalation", "options": [], "tool": "", "strikes": strikes}
-    shown = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor"]}))
+    shown = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor"]}), 200)
     assert "named no agent" in shown
-    assert "named an unknown agent: There is no agent 'returns'." in shown
+    assert "named an agent or a tool that is not there: There is no agent 'returns'." in shown
+    assert "named an agent or a tool that it may not use now: There" in shown
     below = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor", "billing"]}))
     assert "called an unknown tool: There is no agent 'returns'." in below

@@ -118,7 +118,7 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
         (Mark.STOP, "STOP  Question 1?"),
         (Mark.CHOICE, "answer: A-1"),
         (Mark.DONE, "askHuman: ok"),
-        (Mark.BROKEN, "named an unknown agent"),
+        (Mark.BROKEN, "named an agent or a tool that is not there"),
         (Mark.CORRECTED, f"corrected: {CORRECTED}"),
         (Mark.STOP, "STOP  Question 2?"),
         (Mark.NEVER, "never executed: find_order()"),
@@ -180,9 +180,9 @@ def test_i2_of_the_calls_that_a_supervisor_did_not_make_only_an_effect_is_told_a
     assert answer.not_done == ()
     answer = routed_twice(only_read={"find_order": False}).answer
     assert answer is not None
-    assert [(one.says, one.message) for one in answer.not_done] == [("Find order", "the task was handed on")]
+    assert [(one.says, one.message) for one in answer.not_done] == [("Find order", "it was beside a decision")]
     (never,) = [line for line in tell(routed_twice()) if line.mark is Mark.NEVER]
-    assert never.note == "the task was handed on"
+    assert never.note == "it was beside a decision"
     assert routed_twice().never_executed[0].get("reason") == "routed"
 
 

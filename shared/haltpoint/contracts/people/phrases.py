@@ -74,7 +74,7 @@ def count(number: int, noun: str) -> str:
 
 def why_dropped(reason: str) -> str:
     """Why a call never ran; `reason` is the log's word for it."""
-    return "the task was handed on" if reason == ROUTED else reason
+    return "it was beside a decision" if reason == ROUTED else reason
 
 
 def runs_again(until: datetime | None) -> str:

@@ -93,7 +93,8 @@ _BROKEN: Final[dict[Violation, str]] = {
 }
 _ROUTING: Final[dict[Violation, str]] = {
     Violation.NO_CALL: "named no agent",
-    Violation.UNKNOWN_TOOL: "named an unknown agent",
+    Violation.UNKNOWN_TOOL: "named an agent or a tool that is not there",
+    Violation.NOT_ALLOWED: "named an agent or a tool that it may not use now",
 }
 
 
