@@ -216,6 +216,7 @@ def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> No
     (fault,) = tree.root.thought.corrections
     assert fault.violation is Violation.NO_CALL
     assert '{"target_agents": ["<name>"]' in fault.message
+    assert fault.message.startswith("Decide who works on this. Answer with one JSON object, {")
     assert fault.message.endswith("The agents: technical, billing, general.")
     for _ in range(2):
         tree.root.propose(content="Billing.")
@@ -397,7 +398,7 @@ def test_i2_at_the_limit_of_strikes_a_person_reads_whom_the_model_named() -> Non
     tree = routing(policy=Policy(strikes=2))
     tree.root.take(decision("legal"))
     tree.root.take(decision("returns"))
-    assert "it named an unknown agent." in tree.root.questions[-1].question
+    assert "it named an agent or a tool that is not there." in tree.root.questions[-1].question
 
 
 @pytest.mark.parametrize("reply", NO_DECISIONS)

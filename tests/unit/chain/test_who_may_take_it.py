@@ -113,6 +113,7 @@ def test_hp215_where_no_agent_may_take_it_there_is_nobody_to_ask_about() -> None
     tree.root.take(decision("billing"))
     assert tree.root.chain.error is not None
     assert tree.root.chain.error.code == "HP-215"
+    assert tree.root.chain.error.message.endswith("the supervisor named no agent"), "it had no rounds of tools"
 
 
 def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:

@@ -162,6 +162,21 @@ def test_the_words_that_ask_for_a_tool_are_told_whole() -> None:
     assert (1, Mark.CORRECTED, f"corrected: {said}") in lines(chain(violations=[broken]))
 
 
+@pytest.mark.parametrize(
+    ("correction", "told"),
+    [
+        ('Decide who works on this. Answer with {"task": "<it>"}. The agents: hr, it.', "The agents: hr, it."),
+        ("Decide who works on this. hr has no room. Agents that can take it: it.", "Agents that can take it: it."),
+        ('Decide who works on this. The form of a decision is: {"task": "<it>"}', ""),
+    ],
+)
+def test_i2_people_read_which_agents_there_are_and_no_form(correction: str, told: str) -> None:
+    broken = {"at": BEGUN, "place": "route", "violation": "no_call", "message": "no", "correction": correction}
+    view = chain(agent="supervisor", steps=[step("route", "", violations=[broken])])
+    expected = f"corrected: Decide who works on this. {told}".rstrip()
+    assert [text for _, mark, text in lines(view) if mark is Mark.CORRECTED] == [expected]
+
+
 def test_a_call_that_belongs_to_no_step_is_told_too() -> None:
     view = chain(never_executed=[{"tool": "send_message", "call": 1, "reason": "cancelled", "arguments": {}}])
     assert lines(view) == [(0, Mark.NEVER, "never executed: send_message()")]

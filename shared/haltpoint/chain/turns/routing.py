@@ -116,7 +116,8 @@ def out_of_turns(work: Work, index: int) -> Next:
 
 
 def _unnamed(work: Work, index: int) -> Next:
-    why = f"the supervisor named no agent after {count(progress(work).rounds, 'round')} of tools"
+    rounds = progress(work).rounds
+    why = "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
     if (router(work) or Supervisor()).on_bound is OnBound.ASK and _takers(work, index):
         return _ask_who(work, index, why[0].upper() + why[1:])
     return step_failed(index, Code.AT_BOUND, why, stand_in(work, why))

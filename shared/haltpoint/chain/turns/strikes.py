@@ -73,7 +73,7 @@ def violate(
 def strike(work: Work, index: int, *faults: Correction, call: int | None = None, weighs: bool = True) -> None:
     """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
     the fault is the verdict on this call: it is refused. Where the policy file holds the tool to less than the step is
-    held to, its calls are no strikes; nor is one that does not weigh.
+    held to, its calls are no strikes; nor are they where `weighs` is false: the model is only told what was wrong.
     """
     run, own = work.edit(index), work.mode(index)
     judged = strictest(*(work.mode(index, one.tool) for one in faults))
@@ -161,7 +161,7 @@ def no_call(work: Work, index: int) -> Correction:
 def no_decision(work: Work) -> Correction:
     """Words, or anything else, where a supervisor's model has to decide who works on the task (I2)."""
     names = listed([name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT])
-    text = f"Decide who works on this: answer with one JSON object, {DECISION}. The agents: {names}."
+    text = f"Decide who works on this. Answer with one JSON object, {DECISION}. The agents: {names}."
     return Correction(violation=Violation.NO_CALL, message=text)
 
 

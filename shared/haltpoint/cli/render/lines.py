@@ -48,6 +48,8 @@ class Line:
     at: datetime | None = field(default=None, compare=False)
 
 
+_AGENTS = ("The agents: ", "Agents that can take it: ")
+"""How a sentence of a correction begins that lists agents."""
 _STEP_MARKS = {
     "completed": Mark.DONE,
     "failed": Mark.FAILED,
@@ -100,11 +102,17 @@ def violation(one: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     note = f"strike {one.strikes}" if one.strikes else ""
     yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation, routing=routing)}", note, at=one.at)
     if one.correction:
-        # What words ask for which tool, and which agents there are, is for people too; else the first sentence: the
-        # rest is the exact form.
-        first = f"{one.correction.partition('. ')[0].rstrip('.')}."
-        told = one.correction if routing or one.violation is Violation.MISSING_TOOL else first
+        told = one.correction if one.violation is Violation.MISSING_TOOL else _without_forms(one.correction)
         yield Line(1, Mark.CORRECTED, visible(f"corrected: {told}"))
+
+
+def _without_forms(correction: str) -> str:
+    """What people read of a correction: its first sentence, and its last one where this lists agents. What stands
+    between is the exact form of a reply, for the model.
+    """
+    sentences = correction.rstrip(".").split(". ")
+    agents = [one for one in sentences[1:][-1:] if one.startswith(_AGENTS)]
+    return f"{'. '.join([sentences[0], *agents])}."
 
 
 def called(action: ActionView) -> Iterator[Line]:
