@@ -117,7 +117,7 @@ class Pipeline:
             if late is not None:
                 return self._finished(job, late, began, call.records)
         waited = time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0])
-        if call.approved or call.effect is not None or not job.repeatable or waited > _LONG_WAIT:
+        if call.approved or call.effect is not None or not job.repeatable or (waited > _LONG_WAIT and not job.epoch):
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status, call)

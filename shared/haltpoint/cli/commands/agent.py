@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import to_builtins
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 
 if TYPE_CHECKING:
     from haltpoint.contracts.deployment_views import AgentView
+    from haltpoint.contracts.work.routing import Supervisor
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
 
@@ -33,7 +32,7 @@ def add_to(parent: typer.Typer) -> None:
         for one in found.items:
             shell.row(one.name, _under_way(one), one.description)
         if found.supervisor is not None:
-            how = f"are routed by the strategy {found.supervisor.strategy} (haltpoint agent show {SUPERVISOR})"
+            how = f"are routed by the strategy {found.supervisor.strategy} (haltpoint agent show supervisor)"
             shell.note(f"Tasks that name no agent {how}")
         if not found.items:
             shell.note("There are no agents: no file was applied, or it names none (haltpoint agent apply FILE)")
@@ -41,6 +40,8 @@ def add_to(parent: typer.Typer) -> None:
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
         """Show one agent: what it may do, its chains under way, and those that failed last. Or the supervisor."""
+        from haltpoint.contracts.work.routing import SUPERVISOR
+
         said = talk(shell, lambda client: client.agents())
         found = {one.name: one for one in said.items}
         supervisor = said.supervisor if name == SUPERVISOR else None
@@ -108,9 +109,11 @@ def _lines(agent: "AgentView") -> Iterator[str]:
     yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)
 
 
-def _routing(said: Supervisor) -> Iterator[str]:
+def _routing(said: "Supervisor") -> Iterator[str]:
     """What the file says of the supervisor."""
-    yield f"{SUPERVISOR}  (strategy {said.strategy})\n"
+    from msgspec import to_builtins
+
+    yield f"supervisor  (strategy {said.strategy})\n"
     for rule in said.rules:
         looks_at = (f"match {rule.match}" if rule.match else "", f"context {rule.context}" if rule.context else "")
         yield f"  rule {rule.id}: {rule.agent}  ({', '.join(filter(None, looks_at))})"

@@ -10,7 +10,6 @@ from typing import Any, Final
 from msgspec.structs import fields
 from pydantic import ValidationError
 
-from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
@@ -75,6 +74,8 @@ def _unusable(path: Path, why: str, fix: str = "Correct the file; docs/superviso
 
 def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
     """Names that are there twice or not at all, also in a file that has other faults."""
+    from haltpoint.chain.checks import human_tool  # its forms take a moment to import
+
     listed = said.get("agents")
     agents = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     models = said.get("models")
