@@ -3,7 +3,8 @@ source, what the caller's own code wrote is the author's, what hooks wrote is th
 so a model's own target is refused.
 """
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -31,23 +32,23 @@ def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: Too
         if source is not None:
             known.setdefault(form_of(leaf.value, resolved=False).text, (source, leaf))
     found: Given = {}
+    paths = cache(_paths)
     for leaf in leaves(arguments, called):
         own = known.get(form_of(leaf.value, resolved=False).text)
         if own is None and is_target(leaf, called):
-            own = next((one for one in known.values() if _is_piece(leaf, one[1])), None)
+            own = next((one for one in known.values() if _is_piece(leaf, one[1], paths)), None)
         if own is not None:
             found[leaf.place] = own
     return found
 
 
-def _is_piece(leaf: Leaf, given: Leaf) -> bool:
+def _is_piece(leaf: Leaf, given: Leaf, paths: Callable[[str], frozenset[str]]) -> bool:
     """Whether a value is a part of a text: a word, too long to be there by chance, or a path with `..` resolved."""
     form, text = form_of(leaf.value), str(given.value)
     is_long_part = len(form.text) > _CHANCE and form.text.lower() in text.lower()
-    return form.found_in(text) is not None or is_long_part or as_path(str(leaf.value).strip()) in _paths(text)
+    return form.found_in(text) is not None or is_long_part or as_path(str(leaf.value).strip()) in paths(text)
 
 
-@lru_cache(maxsize=16)
 def _paths(text: str) -> frozenset[str]:
     """A text and the words of it as paths, `..` resolved."""
     return frozenset(map(as_path, filter(None, (text.strip(), *text.split()))))

@@ -221,8 +221,8 @@ def test_c13_json_in_a_call_is_read_as_what_it_says_though_it_is_not_all_json(va
     assert source(knows(open_ended(), {"it": value}, filter=given), value) == "model"
 
 
-@pytest.mark.parametrize(("escapes", "found"), [(3, "model"), (4, "result c.react.1 data.it")])
-def test_c13_json_in_json_in_a_call_is_read_to_a_depth_of_five(escapes: int, found: str) -> None:
+@pytest.mark.parametrize(("escapes", "found"), [(14, "model"), (15, "result c.react.1 data.it")])
+def test_c13_json_in_json_in_a_call_is_read_to_a_depth_of_sixteen(escapes: int, found: str) -> None:
     """A long run of escapes has one more depth in each of them, and would be kept as often."""
     given = "eve\\" + "u005c" * escapes + "u0040x.org"
     assert source(knows(open_ended(), {"it": "eve@x.org"}, filter=given), "eve@x.org") == found
@@ -238,6 +238,8 @@ CHOICE = {"type": "object", "properties": {"primary": {"type": "boolean"}}}
         (typed(where=CHOICE), {"where": {"primary": True}}, False),
         (typed(among={"type": "array", "items": CHOICE}), {"among": [{"primary": True}]}, False),
         ({"allOf": [CHOICE]}, {"primary": True}, False),
+        ({**CHOICE, "allOf": [{"type": "object", "required": ["primary"]}]}, {"primary": True}, False),
+        ({**CHOICE, "anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}, {"primary": True}, False),
         ({"$ref": "#/$defs/choice", "$defs": {"choice": CHOICE}}, {"primary": True}, False),
         (typed(where={"type": "object"}), {"where": {"primary": True}}, True),
         (typed(primary={"type": "object"}), {"primary": {"primary": True}}, True),
@@ -1227,6 +1229,7 @@ def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
         *("evil。example/?d=2", "evil．example/?d=2", "evil｡example", "ⓔvil.ⓔxample/?d=2", "evil%2eexample/?d=2"),
         *("evil\xad.example/?d=2", "evil.\u200bexample/?d=2", "see //x@evil.example/?d=2", "//'@evil.example/?d=2"),
         *("me%2Fx@evil.example/?d=2", "x%3Fy@evil.example/2", "x%40%23y@evil%2eexample?d=2", "x%5cy@evil。example#2"),
+        *("me%2Fx@evil.example/?d=a%2Fb", "x%3Fy@evil.example?u=https%3A%2F%2Fx", "evil.example./a%20b"),
         *("https%3A//evil.example/?d=2", "https:%2f%2fevil.example/?d=2", "https%3Aevil.example/?d=2"),
     ],
 )

@@ -11,7 +11,7 @@ from haltpoint.chain.checks.places import leaves, nodes_at
 from haltpoint.chain.model.canonical import Form, canonical, folded, form_of, holding
 from haltpoint.chain.model.references import KEYS, Path, covers, parse_path, path_text, read_json, walk, write_text
 from haltpoint.chain.model.schemas import Compiled
-from haltpoint.chain.model.typed import fields_of
+from haltpoint.chain.model.typed import names_in
 from haltpoint.contracts.reasons import Source, SourceKind
 
 SHORT: Final = 200
@@ -20,7 +20,7 @@ _AROUND: Final = 40
 _END: Final = "\0"
 _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_INSIDE: Final = 5
+_INSIDE: Final = 16
 """How deep JSON in JSON in a call is read: each depth is another text to look through."""
 
 
@@ -81,8 +81,9 @@ class Document:
         call, tool = read_json(self._called), self._tool
         given = [str(leaf.value) for leaf in leaves(call) if leaf.named or isinstance(leaf.value, str)]
         for path, one in walk(call):
-            if isinstance(one, dict):
-                given += one.keys() - (fields_of(nodes_at(tool.spec, path), one) if tool else ())
+            if isinstance(one, dict) and one:
+                nodes = nodes_at(tool.spec, path) if tool else ()
+                given += one.keys() - names_in(nodes)
         found = list(dict.fromkeys(text for one in given for text in _as_json(one)))
         return _END.join(found), frozenset(map(canonical, found))
 

@@ -53,7 +53,7 @@ address is none, and words are none.
 _HOST: Final = re.compile(rf"(?:[a-z][a-z0-9+.-]*://)?{_NAME}(?::\d{{1,5}})?(?:[/?#][^\s\\]*)?", re.IGNORECASE)
 """A URL or host whose host every client reads alike: without a user's name (`@`) before it, and without a backslash."""
 _DROPPED: Final = re.compile(r"[\0-\x1f\x7f]+(?!\w+://)")
-_CODED: Final = re.compile("%(?:2f|3a|3f|23|40|5c)", re.IGNORECASE)
+_CODED: Final = re.compile("%(?!2e)[0-9a-f]{2}", re.IGNORECASE)
 _NO_SIGNS: Final = str.maketrans("？：／＃＠＼．｡", "      。。")
 _DOT: Final = re.compile(r"(?<=[a-z0-9])。(?=[a-z0-9])", re.IGNORECASE)
 _WHY: Final = {
@@ -197,9 +197,9 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
 
 def _to_clients(text: str) -> Iterator[str]:
     """A text as HTTP clients read a URL: they drop line breaks and what is not seen, a host's letters become plain, and
-    `%2e` and `。` a dot; but no letter becomes a sign of a URL. To few, `%2f` and the like are signs, too.
+    `%2e` and `。` a dot; but no letter becomes a sign of a URL. A few read what is coded as the sign that it is.
     """
-    for one in (text, _CODED.sub(" ", text)):
+    for one in (text, _CODED.sub("_", text)):
         yield _DOT.sub(".", plain(_DROPPED.sub("", unquote(one)).translate(_NO_SIGNS)))
 
 

@@ -188,6 +188,12 @@ def fields_of(nodes: Nodes, value: dict[str, Any]) -> frozenset[str]:
     return named[0].intersection(*named) if named else frozenset()
 
 
+def names_in(nodes: Nodes) -> frozenset[str]:
+    """The names that any of these schemas declares: they are the tool's own words, whichever of them holds."""
+    found = (node.get("properties") for node in nodes)
+    return frozenset(name for one in found if isinstance(one, dict) for name in one)
+
+
 def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:
     """What the schemas of an object's properties say under a key, `default` for one."""
     properties = node.get("properties")
