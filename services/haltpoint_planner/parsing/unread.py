@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 _ANNOUNCED: Final = re.compile(
-    r"""(?<!["'“„«‘])<(?:\w+:)?tool_calls?> | <function(?:=|\s+name=) | \[TOOL_CALLS\] | <[|｜]tool[▁_]calls?
-      | \A \s* ```tool_code
+    r"""(?<!["'“„«‘])<(?:\w+:)?tool_calls?> | <function= | \[TOOL_CALLS\] | <[|｜]tool[▁_]calls?
+      | \A \s* (?: ```tool_code | (?: <tools> \s* )? <(?:function|tool) (?:_call|_use)? \s+ name= )
       | (?: \A | \n ) [ \t*]* Action [ \t*]* : [^\n]{1,160} \n
         [ \t*]* Action\ Input [ \t*]* : \s{0,64} (?: ``` (?:json)? \s{0,64} )? \{
     """,
