@@ -31,9 +31,11 @@ from haltpoint_planner.parsing.wrapped import words_in
 _TARGETS: Final = ("targetagents", "targetagent")
 _INSIDE: Final = ("decision", "routing", "routingdecision")
 _MOST_TARGETS: Final = 20
-_NAME: Final = 128  # characters of a name
-_REASONING: Final = 2000
+NAME, REASONING = 128, 2000
+"""Characters of an agent's name and of a reason that are kept."""
+
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
+_NO_AGENT: Final = "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
 _END: Final = re.compile(r"-{3}\s*JSON_OUTPUT_END\s*-{3}")
 
 
@@ -62,17 +64,15 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
 def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolSpec], goal: str) -> Proposal:
     """The proposal with the decision, or with what is wrong with that."""
     given = [one for name in _TARGETS for one in listed(said.get(name))]
-    names = [_agent(one, tools)[:_NAME] if isinstance(one, str) else "" for one in given]
+    names = [_agent(one, tools)[:NAME] if isinstance(one, str) else "" for one in given]
     targets = tuple(dict.fromkeys(names))
     if not targets or "" in targets:
-        return _unreadable(
-            proposal, "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
-        )
+        return _unreadable(proposal, _NO_AGENT)
     if len(targets) > _MOST_TARGETS:
         return _unreadable(proposal, f"the decision names {len(targets)} agents; at most {_MOST_TARGETS} are taken")
     arguments = {"task": _text(said.get("task")) or goal[:LONGEST_TASK]}
     arguments |= {"context": context} if (context := _text(said.get("context"))) else {}
-    decided = Decided(targets, _text(said.get("reasoning"))[:_REASONING], _confidence(said.get("confidence")))
+    decided = judged(targets, _text(said.get("reasoning")), said.get("confidence"))
     calls = tuple(ProposedCall(tool=name, arguments=arguments) for name in targets)
     if len(msgspec.json.encode(calls)) > _SIZE:
         return _unreadable(proposal, "the decision is too long; say the task in fewer words")
@@ -112,11 +112,11 @@ def _unreadable(proposal: Proposal, fault: str) -> Proposal:
     return replace(proposal, faults=(*proposal.faults, fault))
 
 
-def _confidence(value: object) -> float:
-    """How sure the model is; whatever is no number from 0 to 1 counts as 0 (I3)."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return 0.0
-    return abs(float(value)) if 0 <= value <= 1 else 0.0  # -0.0 is 0
+def judged(targets: tuple[str, ...], reasoning: str, sure: object) -> Decided:
+    """A decision as it is kept. A confidence that is no number from 0 to 1 counts as 0 (I3)."""
+    if not isinstance(sure, int | float) or isinstance(sure, bool) or not 0 <= sure <= 1:
+        sure = 0.0
+    return Decided(targets, reasoning[:REASONING], abs(float(sure)))  # -0.0 is 0
 
 
 def _text(value: object) -> str:

@@ -11,12 +11,11 @@ from haltpoint.contracts.work.routing import Decided
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.route_drafting import NAME, REASONING, judged
 
 PATIENCE: Final = 30.0
 """Seconds that the function has."""
 
-_NAME: Final = 128  # characters of a name
-_REASONING: Final = 2000
 _CODE: Final = "HP-311"
 _FIX: Final = "Correct the function"
 
@@ -31,7 +30,7 @@ async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[
     except TimeoutError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", f"it took more than {PATIENCE:g} s", _FIX) from error
     except Exception as error:
-        words = without_surrogates(str(error)[:_REASONING])
+        words = without_surrogates(str(error)[:REASONING])
         raise HaltpointError(_CODE, f"{path} failed", f"{type(error).__name__}: {words}", _FIX) from error
 
 
@@ -40,8 +39,5 @@ def _read(said: object) -> Decided:
     given: Any = {"target_agent": said, "confidence": 1.0} if isinstance(said, str) else said
     if not isinstance(given, dict) or not isinstance(given.get("target_agent"), str):
         raise TypeError(f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent")
-    sure = given.get("confidence")
-    if not isinstance(sure, int | float) or isinstance(sure, bool) or not 0 <= sure <= 1:
-        sure = 0.0
-    name, reasoning = given["target_agent"][:_NAME], str(given.get("reasoning") or "")[:_REASONING]
-    return Decided((without_surrogates(name),), without_surrogates(reasoning), abs(float(sure)))
+    name, reasoning = given["target_agent"][:NAME], str(given.get("reasoning") or "")[:REASONING]
+    return judged((without_surrogates(name),), without_surrogates(reasoning), given.get("confidence"))
