@@ -84,7 +84,9 @@ async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(boa
         chain = await board.chain(Task(goal="Tell John hi", agent="desk"))
         await board.reply(await board.ask(chain, ThoughtKind.INTENT, thought_id=f"{chain}.intent.t0.1"))
         (asked,) = own.requests
-        assert asked.body["messages"][0]["content"].startswith("You read what a goal asks for.")
+        system, task = (message["content"] for message in asked.body["messages"])
+        assert system.startswith("You read what a goal asks for.")
+        assert "- post: Sends messages." in task, "the user may forbid an agent"
 
 
 async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(

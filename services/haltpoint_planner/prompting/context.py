@@ -12,7 +12,7 @@ import msgspec
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.contract import callable_tools, open_to_models
-from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.checks.goal import is_read_for
 from haltpoint.chain.model.state import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id, undo_id
 from haltpoint.contracts.events import ThoughtRequest
@@ -221,7 +221,7 @@ class ContextReader:
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: those it may call in a step (C3) or name in a plan, else those with effects."""
+    """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a goal is read for."""
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
@@ -229,8 +229,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
         return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
     if context.request.kind is ThoughtKind.INTENT:  # C12
         only = context.request.tool
-        changing = (spec for spec in tools.values() if with_effects(spec) and not spec.internal)
-        return {spec.name: spec for spec in changing if only in (None, spec.name)}
+        return {name: spec for name, spec in tools.items() if is_read_for(spec) and only in (None, name)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.

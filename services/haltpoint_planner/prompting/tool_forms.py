@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.checks.goal import is_read_for
 from haltpoint.chain.checks.sources import GOAL, told
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
@@ -38,8 +38,8 @@ def plan_schema(context: Context) -> dict[str, Any]:
         "expected_outcome": TEXT,
     }
     steps = {"type": "array", "items": strict(step), "maxItems": _STEPS}
-    changing = [spec.name for spec in context.tools.values() if with_effects(spec)]
-    return strict({"intent": intent_schema(changing), "steps": steps})
+    read_for = [spec.name for spec in context.tools.values() if is_read_for(spec)]
+    return strict({"intent": intent_schema(read_for), "steps": steps})
 
 
 def intent_schema(names: list[str]) -> dict[str, Any]:

@@ -95,7 +95,8 @@ The user's earlier goals in this conversation, the oldest first. They are done. 
 them only where the goal below asks for that again, or says no more than yes to it; what one says of being asked first
 still holds."""
 _INTENT: Final = """\
-You read what a goal asks for. You carry nothing out. The tools send, write, change or delete something.
+You read what a goal asks for. You carry nothing out. The tools send, write, change or delete something, or are helpers
+that take work over.
 
 Answer with one JSON object {"effects_asked": [...], "ask_before": [...], "forbidden": [...]}:
 - "effects_asked": the tools for what the goal asks to be done, or that it cannot be reached without.

@@ -517,6 +517,7 @@ def test_hp216_neither_does_one_whose_function_decides_meanwhile() -> None:
     tree.root.world = replace(tree.root.world, agents=Agents())
     tree.root.take(Proposal(routing=Decided(targets=("billing",))))
     assert (tree.root.chain.error and tree.root.chain.error.code) == "HP-216"
+    assert tree.root.told("chain.routed") == []
 
 
 def test_hp216_what_a_tool_has_done_is_still_recorded_and_a_person_may_still_stop_the_chain() -> None:

@@ -36,6 +36,13 @@ def with_effects(spec: ToolSpec) -> bool:
     return not spec.read_only and spec.name != human_tool.NAME and spec.kind is not ToolKind.AGENT
 
 
+def is_read_for(spec: ToolSpec) -> bool:
+    """Whether a goal is read for what it says of this tool (C12): one with effects that a model may call, or an agent,
+    which the user may forbid.
+    """
+    return spec.kind is ToolKind.AGENT or (with_effects(spec) and not spec.internal)
+
+
 def goal_of(work: Work) -> str:
     """What is asked for, as prompts and patterns have it."""
     return goal_in_full(work.task, work.goal, work.answers)

@@ -6,7 +6,7 @@ import msgspec
 
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
 from haltpoint.chain.checks.deeds import false_marks
-from haltpoint.chain.checks.goal import ask_again, goal_of, note_look, take_up, with_effects
+from haltpoint.chain.checks.goal import ask_again, goal_of, is_read_for, note_look, take_up
 from haltpoint.chain.checks.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
@@ -39,7 +39,6 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -88,8 +87,7 @@ def begin_assigned(work: Work) -> Next | None:
     if task.style is Style.PLAN:
         return think_plan(work)
     modes = (task.mode, *work.world.policy.modes.values())
-    tools = work.world.tools.values()
-    readable = any((with_effects(spec) and not spec.internal) or spec.kind is ToolKind.AGENT for spec in tools)
+    readable = any(map(is_read_for, work.world.tools.values()))
     if task.intent is None and readable and any(mode is not Mode.OFF for mode in modes):
         return think_intent(work)
     take_up(work, None)
@@ -241,8 +239,7 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
         return take_proposal(work, message)
     if message.data.thought_id != work.thought:
         return None
-    take_choice(work, message)
-    return begin_assigned(work)
+    return take_choice(work, message) or begin_assigned(work)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
@@ -255,8 +252,7 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if reads_goal(work):
         return _read_goal(work, None)
     if data.kind is ThoughtKind.ROUTE:
-        take_choice(work, message)
-        return begin_assigned(work)
+        return take_choice(work, message) or begin_assigned(work)
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))

@@ -56,17 +56,19 @@ def version_gone(work: Work) -> Failure | None:
     """The end of a chain whose version of the agents file cannot be read any more: its agents, their models and their
     prompts are not known.
     """
-    assigned = work.chain.task.assigned
+    assigned = work.task.assigned
     if assigned is None or not assigned.version or work.world.agents.agents:
         return None
     words = f"the version {assigned.version} of the agents file, with which the chain began, is gone"
     return failed(Code.AGENT_GONE, words)
 
 
-def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
-    """Route the task by what its function has said."""
+def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> Failure | None:
+    """Route the task by what its function has said; the end of the chain where nothing is left to choose from."""
     work.thought = None
-    route(work, by_function(reply, work.world.agents), Strategy.FUNCTION)
+    if (gone := version_gone(work)) is None:
+        route(work, by_function(reply, work.world.agents), Strategy.FUNCTION)
+    return gone
 
 
 def note_decision(work: Work, routed: Routed) -> None:
