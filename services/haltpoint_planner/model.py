@@ -1,6 +1,6 @@
 """The port to a model: what the planner needs of any provider. `chat_completions` is the one that comes with it.
 
-What may pass is waited out, whoever the provider is: with back-off, as long as the provider says, and never beyond the
+A failure that may pass is tried again, whoever the provider is: with back-off, as long as the provider says, never beyond the
 thought's deadline.
 """
 

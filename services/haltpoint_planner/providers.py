@@ -41,7 +41,7 @@ _ERRORS: Final = {
 
 def provided(section: str, endpoint: ModelEndpoint, key: SecretStr | None) -> "ProviderPort":
     """The port to the model of a section that names a provider. Raises HaltpointError HP-310 when pydantic-ai, or what
-    the provider needs, is not installed or there is no such provider, and HP-303 when it has no key.
+    the provider needs, is not installed, or when there is no such provider; HP-303 when it has no key.
     """
     about = _About(section, endpoint.provider or "", key)
     try:

@@ -3,10 +3,10 @@
 `admission/` has the checks before it may run, hooks and origins included: a call that is blocked, or about
 which a person is asked first, was never started and leaves no doubt.
 
-When is an action claimed? One with effects just before its effect, always. A repeatable one (read-only or idempotent)
-not on its first delivery, which runs under epoch 0, unless it has waited so long that its chain may be cancelled by
-now; whoever takes it over claims it. So what nobody has to fence costs nothing. Right before the effect the worker
-looks at its lease: it may have slept since, and another have the action.
+When is an action claimed? One with effects is always claimed, just before its effect. A repeatable one (read-only or
+idempotent) runs its first delivery under epoch 0, without a claim; a worker that takes it over claims it, and so does
+one that finds that it waited so long that its chain may be cancelled by now. So the usual call costs nothing. Right
+before the effect the worker looks at its lease: it may have slept since, and another worker have the action.
 
 When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. Then a person decides.
 """

@@ -20,10 +20,12 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, Metadata, NestedCall, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Tool, tool_of
+from haltpoint_tool_worker.admission import given
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
@@ -650,3 +652,19 @@ async def test_progress_of_nested_calls_is_that_of_one_action(monkeypatch: pytes
     assert (await run_call("parts", more=(part, parts), paper=paper)).outcome.success
     await asyncio.sleep(0)  # the last reports are on their way
     assert [one.text for one in paper.shown] == ["part 0"]
+
+
+def test_c13_the_texts_of_a_caller_are_split_once_whatever_it_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    split: list[str] = []
+
+    def paths(text: str) -> frozenset[str]:
+        split.append(text)
+        return frozenset()
+
+    monkeypatch.setattr(given, "_paths", paths)
+    texts = {f"text{number}": f"{number} some words" for number in range(40)}
+    message = ToolRequested.Data(action_id="c.s.1", tool="x", timeout=1, deadline=1)
+    job = Job(EntryRef(0, "tools:default", "1-0"), message, json.dumps(texts), None, 1, 0.0)
+    to = [f"user{number}@x.org" for number in range(40)]
+    assert given.handed_on(job, ToolSpec(name="x"), {"to": to}, ToolSpec(name="y")) == {}
+    assert sorted(split) == sorted(texts.values())

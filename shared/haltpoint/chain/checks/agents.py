@@ -40,8 +40,8 @@ _PARAMETERS: Final[dict[str, Any]] = {
 
 
 def assigned_to(task: Task, agents: Agents, version: str) -> Task:
-    """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools. Where
-    there is no such agent the chain says so when it begins.
+    """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools. A name
+    that is not in the file changes nothing here: the chain fails when it begins.
     """
     limits = Limits(task.mode, task.style, task.strikes, task.max_turns, task.parallel)
     assigned = replace(task.assigned or Assignment(version), limits=limits)

@@ -1,7 +1,7 @@
 """What a decision adds to the failure history (CONTRACT D5): counters by tool, model, pattern and agent, a field each.
 
 A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured, of the
-policy's patterns and of agents of the file: what a model made up is counted as one, so that nobody can fill the
+policy's patterns and of agents of the file. All names that a model made up share one row, so that they cannot fill the
 history.
 """
 
