@@ -1,7 +1,7 @@
 """The port to a model: what the planner needs of any provider. `chat_completions` is the one that comes with it.
 
-A failure that may pass is tried again, whoever the provider is: with back-off, as long as the provider says, never beyond the
-thought's deadline.
+A failure that may pass is tried again, whoever the provider is: with back-off, as long as the provider says, never
+beyond the thought's deadline.
 """
 
 import time
