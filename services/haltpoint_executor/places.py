@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.routing import rooms, routes_by
 from haltpoint.contracts.events import ToExecutor
 from haltpoint.contracts.work.agents import Agents

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from haltpoint.contracts.people.humans import Answer
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.observability import logs
 

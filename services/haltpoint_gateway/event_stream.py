@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.views import EventView
-from haltpoint.runtime.views.views import Views, VisibleTo
+from haltpoint.contracts.views.chains import EventView
+from haltpoint.runtime.views.reading import VisibleTo
+from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.watchers import Watchers
 
 HEARTBEAT = 10.0

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from redis.exceptions import RedisError
 
-from haltpoint.contracts.views import EventView, ProgressView
+from haltpoint.contracts.views.chains import EventView, ProgressView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.streams.broker import POLL_MS

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import HumanRequested, HumanWithdrawn
+from haltpoint.contracts.commands import HumanRequested, HumanWithdrawn
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.streams.delivery import Entry

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from fastapi import Header
 from pydantic import Field
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.runtime.views.history import KEPT

@@ -47,6 +47,7 @@ async def run(settings: Settings) -> None:
             stopping=here.stopping,
             check=check,
             prices=policy.prices,
+            language=settings.language,
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
         here.spawn(handler.let_go(), "let go")

@@ -1,7 +1,7 @@
 """OpenAI's chat completions over HTTP, streamed or not. The only file that knows httpx.
 
-What may pass is waited out (`model`): no connection, time-outs, 408, 429 and 5xx. A parameter that a model's server
-refuses is left out from then on (`parameters`).
+What may pass is waited out (`model`): no connection, time-outs, 408, 429, 5xx and an error in place of a reply. A
+parameter that a model's server refuses is left out from then on (`parameters`).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ import httpx
 import msgspec
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
@@ -97,9 +97,9 @@ class ChatCompletions:
         while True:
             sent = parameters.put_into(body)
             answer = status, _, text = await self._post(sent, request)
-            if status == _OK and parameters != known and parameters != parameters.bare():
+            if status == _OK and parameters.learned != known and parameters != parameters.bare():
                 _log.warning("the model's server refuses some parameters; they are changed from now on", model=name)
-                self._parameters[name] = parameters
+                self._parameters[name] = parameters.learned
             if status not in _REFUSED or not any(optional in sent for optional in OPTIONAL):
                 return answer
             # A refusal that names none takes all of them away, for this one question.
@@ -142,12 +142,14 @@ class ChatCompletions:
 
     def _judge(self, name: str, status: int, headers: httpx.Headers, text: str) -> Reply:
         if status == _OK:
-            if is_stream(text):
-                text = self._put_together(text)
-            if (reply := read_reply(text)) is None:
-                raise self._error("HP-306", f"it begins with {text[:60]!r}")
-            return reply
-        message = _message_in(text)
+            if is_stream(text):  # one that breaks off may be whole the next time
+                text = json.dumps(whole(text) or {"error": "its stream broke off"})
+            if (reply := read_reply(text)) is not None:
+                return reply
+            if (words := _error_in(text)) is not None:
+                raise PassingError(self._error("HP-305", words))
+            raise self._error("HP-306", f"it begins with {text[:60]!r}")
+        message = _error_in(text) or _in_short(text)
         words = f"HTTP {status} {message}".strip()
         if status in (401, 403):
             raise self._error("HP-303", words)
@@ -155,14 +157,6 @@ class ChatCompletions:
             error = self._error("HP-305", message or "it gave no reason", f"answered HTTP {status}")
             raise PassingError(error, _retry_after(headers))
         raise self._error("HP-304", f"{words} (the model is {name})")
-
-    def _put_together(self, events: str) -> str:
-        """A streamed reply as one that was not streamed. One that breaks off may be whole the next time."""
-        found = whole(events) or {"error": "its stream broke off"}
-        text = json.dumps(found)
-        if "error" in found:
-            raise PassingError(self._error("HP-305", _message_in(text)))
-        return text
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
         """The key, and what is asked for, if its server may know that; no step for plans and answers."""
@@ -210,11 +204,15 @@ def _retry_after(headers: httpx.Headers) -> float | None:
         return None
 
 
-def _message_in(text: str) -> str:
-    """A server's own words about an error, from the usual places or from the start of the body."""
+def _error_in(text: str) -> str | None:
+    """A server's own words about an error, from the usual places; None when there are none."""
     try:
         error = json.loads(text).get("error")
-        found = error.get("message") if isinstance(error, dict) else error
     except (ValueError, AttributeError, RecursionError):
-        found = None
-    return " ".join(str(found or text).split())[:_SHOWN]
+        return None
+    found = error.get("message") if isinstance(error, dict) else error
+    return _in_short(str(found or error)) if error else None
+
+
+def _in_short(words: str) -> str:
+    return " ".join(words.split())[:_SHOWN]

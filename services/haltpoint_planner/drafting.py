@@ -18,19 +18,20 @@ from typing import Final
 
 import msgspec
 
+from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
-from haltpoint_planner.parsing.json_text import Found, mend, parse, without_surrogates
+from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
 from haltpoint_planner.parsing.only_calls import MARKERS, only_calls
 from haltpoint_planner.parsing.python_calls import literal_in
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import IN_DOUBT, ends_in_python, read_calls, without_thoughts
 from haltpoint_planner.parsing.tagged import cut_off, pieces
-from haltpoint_planner.parsing.unread import pieces_in, unread
+from haltpoint_planner.parsing.unread import names_one, pieces_in, unread
 from haltpoint_planner.parsing.wrapped import Said, said_in, words_in
 
 _NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
@@ -42,6 +43,9 @@ _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "rep
 """Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
 
 _MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
+_NOTHING: Final = re.compile(r'\s*+(?:```[\w-]*+\s*+)?(?:\{\s*+\}|null|"")?\s*+(?:```\s*+)?')
+"""A text without anything that a person can read: an empty fence, `{}`, `null`, `""`."""
+
 _WRAPPING: Final = re.compile(rf"{MARKERS}|\bfunctools\Z", re.IGNORECASE)
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
@@ -50,13 +54,15 @@ _MEANT_AS_JSON: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_CUT_OFF: Final = "the call of {} is cut off: the reply reached its limit of tokens"
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A proposal in the making; `tools`: all that are known."""
+    """A proposal in the making; `tools`: all that are known; `cut`: the reply reached its limit of tokens."""
 
     tools: Mapping[str, ToolSpec]
+    cut: bool
     calls: list[ProposedCall] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -78,9 +84,10 @@ class Words:
 def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, corrected: bool = False) -> Proposal:
     """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words.
 
-    `corrected`: it was told that its last reply could not be read; calls that it shows again beside words are words.
+    `corrected`: it was told that its last reply could not be read; calls that it shows again beside words are words, as
+    is what cannot be read and names no known tool.
     """
-    draft = _Draft(tools, repaired=reply.repaired and bool(reply.calls))
+    draft = _Draft(tools, reply.cut, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
         _add_call(draft, native.name, native.arguments)
     if len(reply.content) > MAX_BODY:
@@ -89,8 +96,9 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
     elif reply.content:
         _read_words(draft, reply.content, calls_too=not reply.calls, corrected=corrected)
     content = "\n".join(word for word in draft.words if word)
-    if not (content.strip() or draft.calls or draft.faults) and draft.decision is StepDecision.CONTINUE:
-        draft.faults.append("the reply is empty: it has neither text nor calls")
+    if not (draft.calls or draft.faults) and _is_empty(content) and draft.decision is StepDecision.CONTINUE:
+        why = "it reached its limit of tokens" if reply.cut else "it has neither text nor calls"
+        draft.faults.append(f"the reply is empty: {why}")
     return Proposal(
         content=cut(content, MAX_CONTENT - draft.size),
         calls=tuple(draft.calls),
@@ -101,12 +109,21 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
     )
 
 
+def agent_named(name: str, tools: Mapping[str, ToolSpec]) -> str:
+    """The agent that a model names, also in another case, where only one can be meant; else the name itself."""
+    alike = [one for one, spec in tools.items() if spec.kind is ToolKind.AGENT and one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else name
+
+
 def said(reply: Reply) -> str:
     """What the model said in words, without its thoughts: the text of an answer.
 
-    Words in JSON, bare, fenced or behind a line of prose, are taken out of it; any other text stays as it is.
+    Words in JSON, bare, fenced or behind a line of prose, are taken out of it; any other text stays as it is, unless it
+    holds nothing that a person can read.
     """
     text = without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()
+    if _is_empty(text):
+        return ""
     words = take_apart(text)
     guess = mended(text) if text.startswith("{") and not words.values else None
     found = (guess,) if guess else words.values
@@ -117,6 +134,11 @@ def said(reply: Reply) -> str:
         return cut(told.strip())
     spoken = isinstance(found[0].value, dict) and not _SPOKEN.isdisjoint(map(plain, found[0].value))
     return cut(f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text)
+
+
+def _is_empty(text: str) -> bool:
+    """Whether it holds nothing that a person can read."""
+    return _NOTHING.fullmatch(UNSEEN.sub("", text)) is not None
 
 
 def take_apart(text: str) -> Words:
@@ -169,7 +191,10 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
     meant, shown = read_calls(spoken, draft.tools) if words.prose else (spoken, list[str]())
     if shown:
         draft.words.append(spoken)
-        if calls_too and any(bare_name(name) in draft.tools for name in shown):
+        known = calls_too and any(bare_name(name) in draft.tools for name in shown)
+        if known and draft.cut and leaves_open(words.left):
+            draft.faults.append(_CUT_OFF.format("a tool"))
+        elif known:
             draft.shown = not corrected
             draft.faults += [IN_DOUBT] if draft.shown or not any(map(str.isalnum, words.prose)) else []
         return
@@ -199,6 +224,10 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
         fault = unread(meant, left, json=bool(read or words.values))
         if not (fault or read or corrected) and ends_in_python(spoken, draft.tools):
             draft.shown, fault = True, IN_DOUBT
+    if draft.cut and not (read or fault) and spoken.startswith("<") and names_one(spoken, draft.tools):
+        fault = _CUT_OFF.format("a tool")
+    if corrected and not (draft.calls or draft.faults or names_one(spoken, draft.tools)):
+        fault = None
     draft.faults += [fault] if fault else []
 
 
@@ -225,10 +254,14 @@ def _take(draft: _Draft, said: Said, *, calls_too: bool) -> None:
 def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False, expected: object = None) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
     tool = without_surrogates(bare_name(name))
+    tool = tool if tool in draft.tools else agent_named(tool, draft.tools)
     if not tool or len(tool) > _TOOL_NAME:
         draft.faults.append(f"a call names no tool: {tool[:40]!r}" if tool else "a call names no tool")
         return
     found = _arguments(arguments)
+    if draft.cut and (found is None or found.repaired or draft.repaired or arguments == ""):
+        draft.faults.append(_CUT_OFF.format(tool))
+        return
     if found is not None:
         spec = draft.tools.get(tool)
         found = replace(found, value=typed(found.value, spec.parameters if spec else {}, text=texts))

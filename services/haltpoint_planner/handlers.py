@@ -17,7 +17,7 @@ from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ToPlanner
+from haltpoint.contracts.commands import ToPlanner
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
@@ -63,6 +63,7 @@ class PlannerHandler:
         stopping: asyncio.Event,
         check: Check | None = None,
         prices: Mapping[str, Price] = MappingProxyType({}),
+        language: str = "en",
     ) -> None:
         self._reader = reader
         self._models = models
@@ -71,6 +72,7 @@ class PlannerHandler:
         self._tracing = tracing
         self._check = check
         self._prices = prices
+        self._language = language
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
@@ -176,12 +178,16 @@ class PlannerHandler:
             return
         request = message.data
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
-            context = await self._reader.read(request)
+            try:
+                context = await self._reader.read(request)
+            except HaltpointError as error:
+                await self._receipt_store.record_thought(ref, _failed(message, error))
+                return
             if context is None:  # `record_thought` finds that out again, in one step with the acknowledgement
-                error = HaltpointError(
+                late = HaltpointError(
                     "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
                 )
-                await self._receipt_store.record_thought(ref, failed(message, error))
+                await self._receipt_store.record_thought(ref, failed(message, late))
                 return
             if self._check is not None and request.kind is ThoughtKind.VERIFY:
                 found = await verifying.run(self._check, verifying.case_of(context))
@@ -202,13 +208,18 @@ class PlannerHandler:
                 reply = await ask(context)
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
-                _log.warning(str(error), code=error.code, thought=request.kind.value)
-                await self._receipt_store.record_thought(ref, failed(message, error))
+                await self._receipt_store.record_thought(ref, _failed(message, error))
                 return
             reply = replace(reply, usage=priced(together(picking, reply.usage), self._prices))
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
-            thought = reply_to(message, reply, context.known, context.task.goal)
+            if reply.cut:
+                limit = "HALTPOINT_MODEL__MAX_TOKENS" if section is None else f"max_tokens of [models.{section}]"
+                _log.warning(
+                    f"a reply reached its limit of tokens and is cut off; raise {limit}", kind=request.kind.value
+                )
+            task = context.task
+            thought = reply_to(message, reply, context.known, task.goal, task.language or self._language)
             outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
@@ -248,8 +259,13 @@ async def _by_function(message: ToPlanner, context: Context, path: str) -> Thoug
     try:
         return chosen(message, await routing_function.run(path, task.goal, task.context, names))
     except HaltpointError as error:
-        _log.warning(str(error), code=error.code, thought=ThoughtKind.ROUTE.value)
-        return failed(message, error)
+        return _failed(message, error)
+
+
+def _failed(message: ToPlanner, error: HaltpointError) -> Thought:
+    """The thought that failed; the log has it, too."""
+    _log.warning(str(error), code=error.code, thought=message.data.kind.value)
+    return failed(message, error)
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import stamina
 
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.parsing.replies import Reply

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
 
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.errors import HaltpointError

@@ -1,13 +1,13 @@
 """From what a supervisor's model said to a decision who works on the task, or to any other proposal (C9, I2). Total.
 
 A decision is one JSON object that names agents, alone, fenced or behind a line of prose; names of fields in any case.
-It becomes calls of these agents, before the calls of tools beside it. Two decisions in one reply, or one with prose
-behind it, are none: the model has to say which of them it means, and whether. An object that names no agent and holds
-words is words; a call, or data that has a decision among its fields, is none.
+It becomes calls of these agents, before the calls of tools beside it. It is made where a call in its place would be:
+one that is quoted, or with prose behind it, is none, nor are two that differ, and the model has to say what it means.
+An object that names no agent and holds words is words; a call, or data that has a decision among its fields, is none.
 """
 
-import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -16,16 +16,16 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.agents import LONGEST_TASK
 from haltpoint.chain.model.references import write_json
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.contracts.work.thoughts import Proposal
-from haltpoint_planner.drafting import draft_proposal, mended, take_apart
+from haltpoint_planner.drafting import agent_named, draft_proposal, mended, take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import Found, without_surrogates
+from haltpoint_planner.parsing.only_calls import called_in
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.parsing.shown import without_thoughts
-from haltpoint_planner.parsing.tagged import pieces
+from haltpoint_planner.parsing.shown import read_pieces, without_thoughts
 from haltpoint_planner.parsing.wrapped import words_in
 
 _TARGETS: Final = ("targetagents", "targetagent")
@@ -36,7 +36,6 @@ NAME, REASONING = 128, 2000
 
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
 _NO_AGENT: Final = "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
-_END: Final = re.compile(r"-{3}\s*JSON_OUTPUT_END\s*-{3}")
 
 
 def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, corrected: bool = False) -> Proposal:
@@ -44,7 +43,9 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     proposal, content = draft_proposal(reply, tools, corrected=corrected), without_surrogates(reply.content)
     if len(content) > MAX_BODY:
         return proposal
-    words = take_apart(content)
+    words, spoken = take_apart(content), without_thoughts(content).strip()
+    meant, shown = read_pieces(spoken, partial(_names_in, tools)) if words.prose else (spoken, [])
+    words = words if meant == spoken else take_apart(meant)
     guess = None if words.values or reply.cut else mended(content)
     values = words.values or ((guess,) if guess else ())
     said = [named for found in values for named in _decisions_in(found)]
@@ -56,7 +57,7 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     kept = replace(proposal, content=prose, calls=others, repaired=repaired, shown=False)
     if any(one != said[0] for one in said):
         return _unreadable(kept, "the reply holds several decisions; decide once")
-    if prose and _continues(without_thoughts(content)):
+    if shown and prose:
         return _unreadable(kept, "the decision is inside of prose; answer with the JSON object alone")
     return _with(kept, said[0], tools, goal)
 
@@ -64,7 +65,7 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
 def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolSpec], goal: str) -> Proposal:
     """The proposal with the decision, or with what is wrong with that."""
     given = [one for name in _TARGETS for one in listed(said.get(name))]
-    names = [_agent(one, tools)[:NAME] if isinstance(one, str) else "" for one in given]
+    names = [agent_named(bare_name(one), tools)[:NAME] if isinstance(one, str) else "" for one in given]
     targets = tuple(dict.fromkeys(names))
     if not targets or "" in targets:
         return _unreadable(proposal, _NO_AGENT)
@@ -78,13 +79,6 @@ def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolS
         return _unreadable(proposal, "the decision is too long; say the task in fewer words")
     others = (one for one in proposal.calls if one not in calls)
     return replace(proposal, calls=(*calls, *others), routing=decided, faults=())
-
-
-def _agent(name: str, tools: Mapping[str, ToolSpec]) -> str:
-    """The agent that a model names, also in another case, where only one can be meant."""
-    bare = bare_name(name)
-    alike = [one for one, spec in tools.items() if spec.kind is ToolKind.AGENT and one.casefold() == bare.casefold()]
-    return alike[0] if len(alike) == 1 else bare
 
 
 def _decisions_in(found: Found) -> Iterator[dict[str, Any]]:
@@ -101,11 +95,9 @@ def _is_decision(value: dict[str, Any]) -> bool:
     return says and (any(named.get(name) for name in _TARGETS) or words_in(value) is None)
 
 
-def _continues(text: str) -> bool:
-    """Whether a text continues behind its last decision, with more than JSON or the end of a fence."""
-    ends = [end for _, end, found in pieces(text) if any(_decisions_in(found))]
-    behind = take_apart(_END.sub("", text[max(ends, default=0) :]))
-    return behind.prose.strip("`-}] \n") != ""
+def _names_in(tools: Mapping[str, ToolSpec], found: Found) -> list[str]:
+    """The tools that a piece of a reply calls, and the agents that it decides for."""
+    return called_in(found, tools) or [str(named) for named in _decisions_in(found)]
 
 
 def _unreadable(proposal: Proposal, fault: str) -> Proposal:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.runtime.config import dotted_path
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.route_drafting import NAME, REASONING, judged
 
@@ -27,11 +27,10 @@ async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[
     function = dotted_path.function(path, _CODE, "routing function")
     try:
         return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)))
-    except TimeoutError as error:
-        raise HaltpointError(_CODE, f"{path} is too slow", f"it took more than {PATIENCE:g} s", _FIX) from error
+    except dotted_path.TooSlowError as error:
+        raise HaltpointError(_CODE, f"{path} is too slow", str(error), _FIX) from error
     except Exception as error:
-        words = without_surrogates(str(error)[:REASONING])
-        raise HaltpointError(_CODE, f"{path} failed", f"{type(error).__name__}: {words}", _FIX) from error
+        raise HaltpointError(_CODE, f"{path} failed", in_words(error), _FIX) from error
 
 
 def _read(said: object) -> Decided:

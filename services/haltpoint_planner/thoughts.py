@@ -5,15 +5,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, assert_never
 
+import msgspec
+
 from haltpoint.contracts.base import MAX_BODY, chain_of
-from haltpoint.contracts.events import (
-    ActionProposed,
-    AnswerDrafted,
-    IntentDrafted,
-    PlanDrafted,
-    ThoughtFailed,
-    ToPlanner,
-)
+from haltpoint.contracts.commands import ToPlanner
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.people.phrases import phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import Decided
@@ -35,13 +32,16 @@ MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 MAX_ERROR: Final = 16 * 1024  # characters of why there is no reply
 
 
-def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], goal: str = "") -> Thought:
+def reply_to(
+    message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], goal: str = "", language: str = "en"
+) -> Thought:
     """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
-    `goal` is what the task asks for.
+    `goal` is what the task asks for, `language` that of the runtime's own words.
     """
     request, envelope = message.data, _envelope(message)
+    corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.INTENT:
@@ -53,15 +53,17 @@ def reply_to(message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], go
                 return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, fault=drafted, question=question_in(reply)))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
             if request.kind is ThoughtKind.ROUTE:
                 proposal = draft_decision(reply, tools, goal, corrected=corrected)
             else:
                 proposal = draft_proposal(reply, tools, corrected=corrected)
+            if not proposal.calls:
+                proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, language))
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER | ThoughtKind.CHOOSE:  # a pick is part of another thought, and no chain asks for it
-            return AnswerDrafted(**envelope, data=_answer(reply, request.thought_id, tools))
+            answer = _answer(reply, request.thought_id, tools, language, corrected=corrected)
+            return AnswerDrafted(**envelope, data=answer)
         case ThoughtKind.VERIFY:
             return checked(message, findings_in(reply), reply.usage)
         case _:
@@ -81,9 +83,19 @@ def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | No
     return AnswerDrafted(**_envelope(message), data=data)
 
 
-def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> AnswerDrafted.Data:
-    """An answer is words; a reply that is a call is reported as one, since no tool can be called any more."""
+def _marked(words: str, reply: Reply, language: str) -> str:
+    """Words for people; those that end where the model had no tokens left say so."""
+    return f"{words} [{phrases(language).cut}]" if reply.cut and words else words
+
+
+def _answer(
+    reply: Reply, thought: str, tools: Mapping[str, ToolSpec], language: str, *, corrected: bool
+) -> AnswerDrafted.Data:
+    """An answer is words; a reply that is a call is reported as one, since no tool can be called any more. Calls beside
+    words are words from the first.
+    """
     proposal = draft_proposal(reply, tools, corrected=True)
+    first = proposal if corrected or proposal.faults else draft_proposal(reply, tools)
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
     alone = not quoted(told) if proposal.repaired else not beside
@@ -94,9 +106,9 @@ def _answer(reply: Reply, thought: str, tools: Mapping[str, ToolSpec]) -> Answer
     in_words = read and not calls and quoted(whole) and quoted(told)
     return AnswerDrafted.Data(
         thought_id=thought,
-        text=proposal.content if called else said(reply),
+        text=proposal.content if called else _marked(said(reply), reply, language),
         called=called,
-        faults=() if in_words and not called else proposal.faults,
+        faults=() if (in_words and not called) or first.shown else first.faults,
         usage=reply.usage,
     )
 

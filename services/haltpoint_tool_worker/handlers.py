@@ -14,7 +14,8 @@ from typing import Any, Final
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import MessageLost, ToolRequested
+from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.events import MessageLost
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan
 from haltpoint.runtime.store.losses import loss_of
@@ -26,6 +27,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.results.action_line import Tell
+from haltpoint_tool_worker.results.redaction import PRIVATE
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.slots import Slots
 
@@ -177,7 +179,7 @@ class Handlers:
         clean = copy_context()
         while jobs:
             job = jobs.popleft()
-            about = logs.ABOUT.set(job.ids)
+            about, private = logs.ABOUT.set(job.ids), PRIVATE.set(job.request.private)
             try:
                 job.ran = await self.slots.begin(suspect=job.deliveries > 1)
                 if job.ran:
@@ -190,6 +192,7 @@ class Handlers:
             except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
                 self._failed(job, error)
             logs.ABOUT.reset(about)
+            PRIVATE.reset(private)
             if jobs and copy_context() != clean:  # what a tool leaves in its context is for no other
                 clean.run(self._spread, jobs)
 

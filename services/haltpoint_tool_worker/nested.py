@@ -188,7 +188,7 @@ class Nested:
             arguments = from_json(text)
             given = handed_on(self._job, self._caller.spec, arguments, tool.spec)
             if order.approval is None and order.unasked is None:
-                fault = target_fault(self._caller.spec, arguments, tool.spec, given)
+                fault = target_fault(self._job, self._caller.spec, arguments, tool.spec, given)
         origins = dict.fromkeys((*(order.origins or ()), *(one.where.partition(" ")[0] for one, _ in given.values())))
         request = msgspec.structs.replace(
             order,

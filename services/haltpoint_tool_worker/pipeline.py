@@ -246,7 +246,7 @@ class Pipeline:
             tool=request.tool,
             action_id=request.action_id,
             chain_position=request.position,
-            attempt=request.attempt,
+            attempt=request.attempt - request.limited - bool(job.limited),
             reconciled=request.reconcile,
             # What a tool that is not repeatable has had others do is done: it does not run again (C14).
             again=failure is not None and failure.again and (job.repeatable or not job.effects),

@@ -15,7 +15,7 @@ import msgspec
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.callback import Callback
 from haltpoint.tools.compensate import undo_inputs, undo_spec
@@ -148,7 +148,7 @@ class Registry:
                         raise HaltpointError(
                             "HP-033",
                             f"the lifespan of the tool {name!r} failed",
-                            f"{type(error).__name__}: {error}",
+                            in_words(error),
                             "Fix what its lifespan opens; the worker starts again",
                         ) from error
                 self._deps[name] = made[id(lifespan)]
@@ -226,4 +226,4 @@ def _undoing(tool: Tool, compensate: Callback) -> Tool:
 
 
 def _unusable(what: str, error: Exception) -> HaltpointError:
-    return HaltpointError("HP-030", f"{what} cannot be used", f"{type(error).__name__}: {error}", "Correct it")
+    return HaltpointError("HP-030", f"{what} cannot be used", in_words(error), "Correct it")

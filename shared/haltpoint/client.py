@@ -20,12 +20,13 @@ from urllib.parse import quote
 import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from haltpoint.contracts.deployment_views import AgentsView, StatsView, ToolView
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page, RequestView
+from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView
+from haltpoint.contracts.views.deployment import AgentsView, StatsView, ToolView
+from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
-from haltpoint.contracts.views import ActionView, ChainView, ChildView, EventView, RequestView
+from haltpoint.contracts.views.chains import ChainView, ChildView, EventView, RequestView
+from haltpoint.contracts.views.steps import ActionView
 
 if TYPE_CHECKING:
     from haltpoint.client import Client

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views import EventView, RequestView
+from haltpoint.contracts.views.chains import EventView, RequestView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result, Run
 

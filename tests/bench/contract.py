@@ -16,15 +16,8 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.outputs import Decision, Dispatch, Think
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.events import (
-    ActionProposed,
-    PlanDrafted,
-    Received,
-    TaskSubmitted,
-    ThoughtRequest,
-    ToExecutor,
-    ToolCompleted,
-)
+from haltpoint.contracts.commands import ThoughtRequest
+from haltpoint.contracts.events import ActionProposed, PlanDrafted, Received, TaskSubmitted, ToExecutor, ToolCompleted
 from haltpoint.contracts.results import Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step

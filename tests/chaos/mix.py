@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import TaskCancelled
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.tasks import Task
 from tests.chaos.system import Child, System, pretty
 from tests.support import wait_until

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.humans import Choice
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Style, Task

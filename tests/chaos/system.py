@@ -28,7 +28,7 @@ from haltpoint.cli.local.forking import Forks
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, ModelSettings, Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer

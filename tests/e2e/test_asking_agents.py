@@ -8,7 +8,7 @@ import pytest
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run, asked_in
 from tests.chaos.parked import LEVELS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.client import Client
-from haltpoint.contracts.views import EventView
+from haltpoint.contracts.views.chains import EventView
 from tests.e2e.running import Running
 from tests.e2e.test_terminal import at_terminal
 from tests.support import PATIENCE, wait_until

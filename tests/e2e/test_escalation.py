@@ -6,7 +6,7 @@ import pytest
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import Choice
-from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed
 from tests.e2e.stubborn import HEARD, PROSE

@@ -15,7 +15,8 @@ from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, well
 from haltpoint.evals.turns import TASKS
-from haltpoint.testing.script import Conversation, Rule, Say
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import Rule, Say
 from haltpoint.testing.script_model import ScriptedModel
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from tests.e2e.running import MODELS, Running
 
 pytestmark = pytest.mark.parametrize("model", MODELS)

@@ -7,7 +7,7 @@ puts another one in its place, which only the worker can see.
 from haltpoint.client import Client
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.views import ActionView
+from haltpoint.contracts.views.steps import ActionView
 from tests.e2e.running import Running
 
 

@@ -36,7 +36,7 @@ def test_a_command_imports_what_it_needs_and_no_more(system: Running, words: tup
     assert spared & imported == set()
 
 
-def test_the_supervisor_imports_no_service() -> None:
+def test_the_keeper_imports_no_service() -> None:
     code = "import sys, haltpoint.cli.local.system; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert {*SERVICES, *CHAIN, "httpx"} & {*done.stdout.split()} == set()

@@ -13,7 +13,7 @@ import pytest
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runs import Result, Run
 from tests.e2e.routers import ROUTERS_FILE, SLOWLY
 from tests.e2e.running import Running, executors_killed

@@ -4,7 +4,7 @@ from typing import Any
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from tests.e2e.running import Running
 from tests.support import wait_until
 

@@ -5,7 +5,7 @@ import json
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until

@@ -117,6 +117,8 @@ async def test_the_agents_file_counts_before_anything_takes_a_task(tmp_path: Pat
         told = log.read_text()
     assert "agents: desk (version " in told
     assert told.index("agents: desk") < told.index("acquired the lease")
+    async with come_up(tmp_path) as log:  # they are in Redis, whatever the settings say now
+        assert "agents: desk (version " in log.read_text()
 
 
 async def test_more_workers_are_started_when_asked_for(tmp_path: Path) -> None:

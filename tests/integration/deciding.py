@@ -8,7 +8,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import Settings

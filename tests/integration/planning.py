@@ -11,7 +11,7 @@ from typing import Any
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
-from haltpoint.contracts.events import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.results import Clarification, ErrorType, NextAction, Option, Outcome
 from haltpoint.contracts.work.tasks import Style, Task

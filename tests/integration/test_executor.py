@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import ActionStatus, ChainStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import ActionProposed, ToolCompleted, ToolRequested
+from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.events import ActionProposed, ToolCompleted
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.intent import Intent, IntentEntry

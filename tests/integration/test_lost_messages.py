@@ -10,7 +10,8 @@ from redis.asyncio import Redis
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.runtime.service.embedded import EmbeddedServer

@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.model import Model
+from haltpoint_planner.model import ATTEMPTS, Model
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.prompting.prompts import Prompt
 
@@ -158,6 +158,34 @@ async def test_a_refusal_without_a_name_costs_the_parameters_of_one_question_onl
         for _ in range(2):
             await model.ask("m", PROMPT, thought())
     assert [set(body) for body in asked.bodies] == [ALL, {"model", "messages", "tools"}, ALL]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "'max_tokens' or 'max_completion_tokens' is too large: 2048. The model's maximum context length is 8192 tokens",
+        "max_tokens: 2048 > 1024, which is the maximum allowed number of output tokens",
+        "Range of max_tokens should be [1, 1024]",
+    ],
+)
+async def test_a_limit_that_is_too_large_for_one_question_is_not_left_out_of_the_next(words: str) -> None:
+    answers = iter([(400, openai(words)), (200, WHOLE), (200, WHOLE)])
+    async with served(lambda _: next(answers)) as (model, asked):
+        for _ in range(2):
+            await model.ask("m", PROMPT, thought())
+    assert [set(body) for body in asked.bodies] == [ALL, ALL - {"max_tokens"}, ALL]
+
+
+@pytest.mark.parametrize("error", [{"message": "overloaded,  wait"}, "overloaded, wait"])
+async def test_an_error_in_place_of_a_reply_is_tried_again_and_told_in_the_servers_words(error: Any) -> None:
+    answers = iter([(200, json.dumps({"error": error})), (200, WHOLE)])
+    async with served(lambda _: next(answers)) as (model, asked):
+        await model.ask("m", PROMPT, thought())
+    assert len(asked.bodies) == 2
+    async with served(lambda _: (200, json.dumps({"error": error}))) as (model, asked):
+        with pytest.raises(HaltpointError, match=r"HP-305.*overloaded, wait"):
+            await model.ask("m", PROMPT, thought())
+    assert len(asked.bodies) == ATTEMPTS
 
 
 async def test_a_refusal_of_something_else_is_told_and_nothing_is_learned() -> None:

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.base import undo_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.results import DeedWords, Metadata, NextAction, Outcome

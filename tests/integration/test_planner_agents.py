@@ -9,10 +9,10 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import Supervisor
+from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -24,6 +24,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel, ServedRequest
 from haltpoint_planner import handlers
 from haltpoint_planner.chat_completions import ChatCompletions
+from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting.prompts import Prompt
 from tests.integration import planning
 from tests.integration.planning import LOOKUP, SEND, Board, script
@@ -207,6 +208,23 @@ async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_sec
     assert reply["words"] == json.dumps(GOOD_PLAN["say"]["plan"])
 
 
+async def test_f1_the_log_names_the_setting_to_raise_when_a_reply_is_cut_off(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut(*_: Any) -> Reply:
+        return Reply("Dear Sir, I", cut=True)
+
+    monkeypatch.setattr(ChatCompletions, "ask", cut)
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        await clerks(board)
+        chain = await board.chain(Task(goal="Write to the office", language="de"), planning.PLAN)
+        with capture_logs() as lines:
+            reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
+    assert reply["data"]["text"] == "Dear Sir, I [abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht]"
+    (warned,) = (line["event"] for line in lines if line["log_level"] == "warning")
+    assert warned == "a reply reached its limit of tokens and is cut off; raise HALTPOINT_MODEL__MAX_TOKENS"
+
+
 def test_a_supervisor_is_verbose_as_its_section_says() -> None:
     for verbose in (True, False):
         found = Agents(agents=(Agent(name="a", description="d"),), supervisor=Supervisor(verbose=verbose))
@@ -224,3 +242,23 @@ async def test_an_agents_model_may_be_one_of_pydantic_ai(board: Board) -> None:
         assert (reply["type"], reply["data"]["usage"]["model"]) == ("action.proposed.v1", "any")
         assert "lookup_contacts" in [call["tool"] for call in reply["data"]["proposal"]["calls"]]
         assert not configured.requests
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind"),
+    [(None, ThoughtKind.PLAN), (Strategy.FUNCTION, ThoughtKind.ROUTE), (Strategy.LLM, ThoughtKind.ROUTE)],
+)
+async def test_i1_no_model_thinks_where_the_version_of_the_agents_file_is_gone(
+    board: Board, strategy: Strategy | None, kind: ThoughtKind
+) -> None:
+    function = "routes:choose" if strategy is Strategy.FUNCTION else None
+    said = None if strategy is None else Supervisor(strategy=strategy, function=function)
+    file = Agents(agents=(Agent(name="desk", description="d"),), supervisor=said)
+    await AgentVersions(board.calls, board.topology).apply(file, 100)
+    chain = await board.chain(Task(goal="Tell John hi", agent=None if said else "desk"))
+    await board.redis.delete(f"{board.topology.key(0, 'agents')}:{file.digest}")
+    async with ScriptedModel(script({"say": {"content": "hello"}})) as model, board.planner(model):
+        reply = await board.reply(await board.ask(chain, kind))
+        assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-216")
+        assert f"agents file is gone: Redis does not have its version {file.digest}" in reply["data"]["message"]
+        assert not model.requests

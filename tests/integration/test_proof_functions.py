@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World
-from haltpoint.contracts import events
+from haltpoint.contracts import commands, events
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
@@ -272,7 +272,7 @@ class Pair:
             if entry.decode() not in known:
                 decoded = decode(Stream.TOOLS, fields)
                 assert isinstance(decoded, Decoded)
-                assert isinstance(decoded.message, events.ToolRequested)
+                assert isinstance(decoded.message, commands.ToolRequested)
                 data = decoded.message.data
                 number = int(data.action_id.removeprefix(f"{CHAIN}.s").partition(".")[0])
                 self.items[number, data.attempt] = entry.decode()

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 import haltpoint_planner.app
 from haltpoint.chain.model.limits import Place, World
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor

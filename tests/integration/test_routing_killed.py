@@ -13,7 +13,7 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Strategy, Supervisor

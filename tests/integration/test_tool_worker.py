@@ -18,7 +18,8 @@ from redis.asyncio import Redis
 import haltpoint
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
+from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.events import TaskCancelled, ToolCompleted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolKind
@@ -337,6 +338,20 @@ async def test_c15_a_tool_gets_what_the_task_gave_to_its_tools_alone(bench: Benc
         await bench.desk.decide_all()
         await bench.outcome(f"{chain}.s1.1")
     assert await bench.data(f"{chain}.s1.1") == {"known": ["token"]}
+
+
+@pytest.mark.parametrize("how", ["raises", "declares", "warns", "older"])
+async def test_c15_what_is_private_is_in_no_words_of_a_result_and_no_log(bench: Bench, how: str) -> None:
+    private = {"token": "s3cret\nother line", "users": [{"name": "Anna Berg"}], "place": "Rome"}
+    with structlog.testing.capture_logs() as lines:
+        async with bench.worker():
+            chain = await bench.desk.submit(Task(plan=line_plan(1, "blab", how=how), private=private))
+            await bench.desk.decide_all()
+            outcome = await bench.outcome(f"{chain}.s1.1")
+    words = str(outcome) + str(lines)
+    assert not [one for one in ("s3cret", "other line", "Anna") if one in words]
+    assert "of *** in Rome" in str(outcome), "what is short may be there by chance"
+    assert how != "raises" or "blab raised RuntimeError: cannot use ***" in str(lines)
 
 
 async def killed_in_the_middle(bench: Bench, tool: str, **context: Any) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.unserved import unserved

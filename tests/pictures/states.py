@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from haltpoint.chain.model.state import WAITING, ChainStatus
+from haltpoint.chain.model.statuses import WAITING, ChainStatus
 from haltpoint.chain.replay import matrix
 from tests.pictures.svg import arrow, box, picture, text
 

@@ -8,7 +8,7 @@ sends the call again. People look before they answer, so what they say of a doub
 from collections.abc import Iterator
 from typing import Final
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.results import (
     Confirmation,
     DeedWords,

@@ -18,7 +18,7 @@ import msgspec
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Ask, Dispatch, Think
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target

@@ -8,7 +8,7 @@ and of people who need not come (cancel, time) cost budget; all others are progr
 from collections.abc import Iterator
 from typing import Final
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from tests.proofs import functions
 from tests.proofs.decisions import Decisions, Kind
 from tests.proofs.functions import (

@@ -17,19 +17,15 @@ from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest, ToPlanner
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import (
     ActionProposed,
-    ActionRequested,
-    AnswerRequested,
     HumanAnswered,
     Message,
-    PlanRequested,
     TaskSubmitted,
     ThoughtFailed,
-    ThoughtRequest,
     ToolCompleted,
-    ToPlanner,
 )
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.results import (

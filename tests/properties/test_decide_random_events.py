@@ -12,7 +12,8 @@ from msgspec import structs
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.limits import Policy, mode
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Record, Think
-from haltpoint.chain.model.state import WAITING, ActionStatus, Chain, StepStatus, next_due
+from haltpoint.chain.model.state import Chain, next_due
+from haltpoint.chain.model.statuses import WAITING, ActionStatus, StepStatus
 from haltpoint.chain.replay import fold
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haltpoint.chain.checks.deeds import deed_line, deed_of
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import answer_lines
 from haltpoint.contracts.answers import FinalAnswer
@@ -18,7 +19,7 @@ from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import DeedWords
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result

@@ -10,7 +10,8 @@ from itertools import permutations
 
 import pytest
 
-from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from tests.proofs.decisions import Decisions, Kind
 from tests.proofs.functions import Operation, Request, Sent
 from tests.proofs.machine import Machine

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import phrases
 from haltpoint.runtime.streams.wire import encode

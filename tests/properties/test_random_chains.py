@@ -11,7 +11,8 @@ from hypothesis import settings
 
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, StartChild, Think
-from haltpoint.chain.model.state import Action, ActionStatus, Chain, PlanOrigin, StepStatus, next_due
+from haltpoint.chain.model.state import Action, Chain, next_due
+from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.replay import fold
 from haltpoint.contracts.events import TimerDue

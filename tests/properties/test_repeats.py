@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec

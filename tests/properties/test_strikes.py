@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Step

@@ -14,7 +14,8 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import Message, Received, ToolRequested
+from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.events import Message, Received
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task

@@ -1,7 +1,7 @@
 """An escalation handler for tests: what it says depends on the goal of the chain."""
 
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 
 
 def settle(case: RequestView) -> Answer | None:

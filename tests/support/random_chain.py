@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild, Think
-from haltpoint.chain.model.state import Action, ActionStatus, Chain, OpenRequest, next_due
+from haltpoint.chain.model.state import Action, Chain, OpenRequest, next_due
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_report_id, request_id
 from haltpoint.contracts.events import ToolCompleted

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore

@@ -92,6 +92,19 @@ async def whisper(ctx: Ctx[Book]) -> dict[str, Any]:
     return {"known": sorted(ctx.private)}
 
 
+@tool(read_only=True)
+async def blab(how: str, ctx: Ctx[Book]) -> Any:
+    """Says what the task gave to its tools alone, in every way in which a tool has words."""
+    words = f"cannot use {ctx.private['token']} of {ctx.private['users'][0]['name']} in {ctx.private['place']}"
+    if how == "raises":
+        raise RuntimeError(words)
+    if how == "declares":
+        raise ToolError.not_found(words, suggestion=words, invalid_fields=(words,))
+    if how == "warns":
+        return ctx.ok({}, warnings=(words,))
+    return {"success": False, "message": words}
+
+
 @tool
 async def send_and_hang(ctx: Ctx[Book]) -> None:
     effect(ctx)

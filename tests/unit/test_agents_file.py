@@ -100,16 +100,16 @@ description = "d"
 """
     assert sorted(faults(tmp_path, said)) == sorted(
         [
-            "agent 'bill': description: Field required",
-            "agent 'bill': budget.turns: Input should be greater than or equal to 1",
+            "agent 'bill': description: is missing",
+            "agent 'bill': budget.turns: must be at least 1",
             "agent 'bill': budget.tunrs is not a key; did you mean turns?",
             "agent 'bill': prompts is not a key; did you mean prompt?",
-            "agent number 3: name: Field required",
-            "agent number 3: mode: Input should be 'strict', 'advisory' or 'off'",
-            "model 'small': name: Field required",
+            "agent number 3: name: is missing",
+            "agent number 3: mode: must be 'strict', 'advisory' or 'off'",
+            "model 'small': name: is missing",
             "model 'bare': base_url or provider is missing",
-            "model 'other': provider: String should match pattern '^[a-z0-9][a-z0-9/_-]{0,63}$'",
-            "model 'small': timeout: Input should be a valid number, unable to parse string as a number",
+            "model 'other': provider: must match ^[a-z0-9][a-z0-9/_-]{0,63}$",
+            "model 'small': timeout: must be a number",
             "model 'small': timeouts is not a key; did you mean timeout?",
             "colour is not a key; there are agents, models, supervisor",
             "2 agents are called 'bill'",
@@ -117,9 +117,9 @@ description = "d"
             "agent 'bill': model: there is no section [models.big]",
             "agent 'bill': agents: there is no agent 'billing'; did you mean bill?",
             "agent 'bill': agents: 'zeta' is there 2 times",
-            "agent 'bill': agents: there is no agent 'zeta'; there are askHuman, bill",
+            "agent 'bill': agents: there is no agent 'zeta'; there are bill",
             "agent 'bill': agents: it cannot hand a task on to itself",
-            "model 'small': base_url: String should begin with http:// or https://",
+            "model 'small': base_url: must begin with http:// or https://",
         ]
     )
 
@@ -127,9 +127,16 @@ description = "d"
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
-        ("agents = 1", "agents: Input should be a list"),
-        ("agents = [1]", "agent number 1: Input should be a table"),
-        ('models = "x"', "models: Input should be a table"),
+        ("agents = 1", "agents: must be a list"),
+        ('[[agents]]\nname = "a"\ndescription = ""', "agent 'a': description: must not be empty"),
+        ('[[agents]]\nname = "a"\ndescription = "d"\ntools = "x"', "agent 'a': tools: must be a list, as [\"x\"]"),
+        ('[[agents]]\nname = "a"\ndescription = "d"\nstrikes = "x"', "agent 'a': strikes: must be a whole number"),
+        ('[[agents]]\nname = "a"\ndescription = "d"\nchoose = "x"', "agent 'a': choose: must be true or false"),
+        ('[[agents]]\nname = "a"\ndescription = 3', "agent 'a': description: must be a text"),
+        (f'[[agents]]\nname = "a"\ndescription = "{"d" * 1001}"', "agent 'a': description: must have at most 1000 "),
+        ("[supervisor]\nthreshold = 1.5", "supervisor: threshold: must be at most 1"),
+        ("agents = [1]", "agent number 1: must be a table"),
+        ('models = "x"', "models: must be a table"),
         ("[[agents", "it is not TOML: "),
         (b"\xff", "it is not TOML: "),
     ],
@@ -144,6 +151,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 
 RULE = '[[supervisor.rules]]\nid = "r"\nmatch = "x"\nagent = "a"\n'
+FOREVER = "as in (a+)+, and may take forever on some texts; write ++ or *+ for the inner one, as in (a++)+"
 AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
 
 
@@ -163,13 +171,21 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
         ),
         (f'strategy = "rule"\nagents = ["a"]\n{RULE}', ["agents: strategy rule does not read it"]),
         ('strategy = "load"\nfallback = "a"', ["fallback: strategy load does not read it"]),
+        (
+            f'strategy = "rule"\n{RULE}'.replace('"x"', '"(x+)+"'),
+            [f"rule 'r': match: '(x+)+' nests repetitions at character 5, {FOREVER}"],
+        ),
+        (
+            f'strategy = "rule"\n{RULE}'.replace('"x"', '"(x"'),
+            ["rule 'r': match: '(x' is not a regular expression: missing ), unterminated subpattern at character 1"],
+        ),
         ('strategy = "rule"', ["strategy rule needs at least one [[supervisor.rules]]"]),
         ('strategy = "function"', ["strategy function needs `function`"]),
         ('function = "a:b"', ["function: strategy llm does not read it"]),
         ('strategy = "function"\nfunction = "a"', ["function: 'a' is not module:function"]),
         (
             'strategy = "luck"\ntools = ["t"]',
-            ["strategy: Input should be 'llm', 'rule', 'skill', 'round_robin', 'load' or 'function'"],
+            ["strategy: must be 'llm', 'rule', 'skill', 'round_robin', 'load' or 'function'"],
         ),
     ],
 )
@@ -180,6 +196,11 @@ def test_a_supervisor_that_does_not_mean_what_it_says_is_told(tmp_path: Path, sa
 def test_a_skill_has_a_word_and_a_model_a_name_that_an_agent_can_give(tmp_path: Path) -> None:
     model = '[models."a b"]\nname = "x"\nprovider = "test"\n'
     assert sorted(faults(tmp_path, f'{model}{AGENT}skills = ["++"]')) == [
-        "agent 'a': skills.0: String should have a letter or a digit",
-        "model 'a b': String should match pattern '^[A-Za-z0-9_-]{1,64}$'",
+        "agent 'a': skills.0: must have a letter or a digit",
+        "model 'a b': must be 1 to 64 letters, digits, _ or -",
     ]
+
+
+def test_only_agents_with_a_name_that_they_may_have_are_proposed(tmp_path: Path) -> None:
+    said = '[supervisor]\nstrategy = "skill"\nfallback = "x"\n[[agents]]\nname = "a!"\ndescription = "d"'
+    assert faults(tmp_path, said)[1:] == ["supervisor: fallback: there is no agent 'x'; there are none"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.limits.effects import Standing, digest_of_effect, standing_of
 from haltpoint.runtime.store.rows import ActionRow, ActionState, Kind, Receipt

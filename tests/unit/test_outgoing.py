@@ -7,13 +7,13 @@ import pytest
 from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint.runtime.streams.outgoing import Envelope
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.runtime.streams.outgoing import MOST_CORRECTED, Envelope
 from haltpoint.runtime.streams.wire import Decoded, decode, encode
 
 WHY = Reason(kind=ReasonKind.REPEAT, words="This was done before.")
@@ -75,3 +75,12 @@ def test_d3_a_question_to_the_model_says_whether_the_other_model_answers(other: 
     chain = Chain("c", Task(goal="g"), deadline=9, other_model=other)
     data = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(think, chain).data
     assert (data.other_model, data.deadline) == (other, 9)
+
+
+@pytest.mark.parametrize("size", [10, 15_000, 30_000])
+def test_corrections_and_their_forms_are_together_no_longer_than_a_message_may_be(size: int) -> None:
+    fault = Correction(violation=Violation.NO_CALL, message="m" * size, form="f" * size)
+    think = Think("c.plan.t0.2", ThoughtKind.PLAN, None, 1, 2, corrections=(fault,))
+    request = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(think, Chain("c", Task(goal="g")))
+    (sent,) = request.data.corrections
+    assert sent.message + sent.form == (fault.message + fault.form)[:MOST_CORRECTED]

@@ -99,9 +99,9 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
         settings_sources.load(slots=0)
     text = str(error.value)
     assert len(text.splitlines()) == 4
-    assert "profile = prod (from environment; HALTPOINT_PROFILE): Input should be 'dev', 'standard' or 'strict'" in text
+    assert "profile = prod (from environment; HALTPOINT_PROFILE): must be 'dev', 'standard' or 'strict'" in text
     assert "slots = 0 (from flag; HALTPOINT_SLOTS)" in text
-    assert "less than or equal to 65535" in text
+    assert "must be at most 65535" in text
     assert "unix://" in text
     assert "hunter2" not in text
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.runtime.store.step_codec import decode_step, encode_step
 
 COUNT = st.integers(0, 99)

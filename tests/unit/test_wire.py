@@ -7,7 +7,8 @@ import pytest
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import TaskSubmitted, ToolRequested
+from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.wire import (
     MAX_MESSAGE,

@@ -6,8 +6,8 @@ from typing import Final
 from fastapi import APIRouter
 from msgspec import structs
 
-from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.deployment_views import AgentsView, AgentView
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.views.deployment import AgentsView, AgentView
 from haltpoint.contracts.work.agents import Agent
 from haltpoint_gateway.gateway import Gateway, Reader
 from haltpoint_gateway.problems import responses
@@ -30,20 +30,23 @@ def routes(gateway: Gateway) -> APIRouter:
         failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
         served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
 
+        def unserved(tools: tuple[str, ...] | None) -> tuple[str, ...]:
+            return tuple(glob for glob in tools or () if not any(fnmatchcase(name, glob) for name in served))
+
         def view(agent: Agent) -> AgentView:
             own = [one for one in failed.items if one.agent == agent.name]
-            unserved = [g for g in agent.tools or () if not any(fnmatchcase(name, g) for name in served)]
             return AgentView(
                 **structs.asdict(agent),
                 version=version,
-                unserved=tuple(unserved),
+                unserved=unserved(agent.tools),
                 is_tool=agent.name in served,
                 under_way=under_way.get(agent.name, 0) if who.admin else None,
                 failures=tuple(own[:_SHOWN]),
             )
 
-        said = agents.supervisor
-        supervisor = None if said is None else structs.replace(said, prompt="")
-        return AgentsView(items=tuple(map(view, agents.agents)), supervisor=supervisor)
+        items, said = tuple(map(view, agents.agents)), agents.supervisor
+        if said is None:
+            return AgentsView(items=items)
+        return AgentsView(items=items, supervisor=structs.replace(said, prompt=""), unserved=unserved(said.tools))
 
     return router

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import chain_of, root_of, undo_id
 from haltpoint.contracts.events import TaskCancelled
-from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page
+from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page
+from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.runtime.store.counting import UNKNOWN
 from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus
 from haltpoint_gateway.auth import Principal

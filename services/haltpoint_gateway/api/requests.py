@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 
 from haltpoint.contracts.people.humans import Answer, RequestStatus
-from haltpoint.contracts.views import AnswerView, Page, RequestView
+from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown

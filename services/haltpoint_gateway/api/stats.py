@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from haltpoint.contracts.deployment_views import StatsView
+from haltpoint.contracts.views.deployment import StatsView
 from haltpoint_gateway.gateway import Admin, Gateway
 from haltpoint_gateway.problems import responses
 from haltpoint_gateway.queries import StatsQuery

@@ -10,7 +10,7 @@ from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.contract import plan_faults, task_fault
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task

@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 from msgspec import structs
 
-from haltpoint.contracts.deployment_views import ToolView
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views import Page
+from haltpoint.contracts.views.chains import Page
+from haltpoint.contracts.views.deployment import ToolView
 from haltpoint_gateway.gateway import Gateway, Reader
 from haltpoint_gateway.problems import Problem, responses
 

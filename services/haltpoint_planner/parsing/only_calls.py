@@ -16,19 +16,20 @@ from haltpoint_planner.parsing.wrapped import said_in, words_in
 
 MARKERS: Final = (
     r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant|<\|channel\|>\w+"
-    r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tool|function)_calls?>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
+    r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tools|(?:tool|function)_calls?)>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
 )
 _ENDS: Final = rf"(?!```py)(?:{MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
-_FIRST: Final = re.compile(rf"\A(?:\s*+{_ENDS})*+", re.IGNORECASE)
+_FIRST: Final = re.compile(rf"\A(?:\s*+(?:{_ENDS}|tool_code\s*?\n))*+", re.IGNORECASE)
 _LAST: Final = re.compile(rf"(?:{_ENDS}\s*+)++\Z", re.IGNORECASE)
 """Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
 
 _NAME: Final = r"([\w.-]{1,128})"
 _FORMS: Final = re.compile(
-    rf"""<(?:use_mcp_tool>.*?<tool_name|tool|tool_name)>\s*+{_NAME}\s*+</.*>
-      | <start_function_call>call:{_NAME}\{{.*
+    rf"""<(?:use_mcp_tool>.*?<tool_name|tool_use>\s*+<(?:tool_)?name|tool_name|tool)>\s*+{_NAME}\s*+</.*>
+      | (?:<start_function_call>)?call:{_NAME}\{{.*
       | @{_NAME}\(.*\)
-      | to={_NAME}\s*+\{{.*\}}
+      | (?:analysis.{{0,2000}}?)?(?:assistant)?(?:commentary)?\s*+
+        to={_NAME}(?:\s*+(?:<\|constrain\|>)?json)?\s*+\{{.*\}}
       | (?:Thought:.{{0,2000}}?\n\s{{0,8}})?(?:Action|Tool(?:[ ]call)?):[ ]`?{_NAME}`?
         (?:[(\[].*[)\]]|\s*\n(?:Action[ ]Input:\s*+(?!\{{)|Input:).*)
     """,
@@ -37,7 +38,8 @@ _FORMS: Final = re.compile(
 """Replies that are a call by their form, which no reader knows; or prose, when the name is no tool's."""
 
 _OF_DATA: Final = re.compile(
-    rf"""<{_NAME}>.*</\1> | <{_NAME}(?:\s[^<>]*)?/> | \**{_NAME}\**:?\s*+(?:```\w*\s*+)?\{{.*\}}""",
+    rf"""<{_NAME}(?:\s[^<>]*)?>.*</\1> | <{_NAME}(?:\s[^<>]*)?/>(?:\s*<.*)?
+      | \**{_NAME}\**:?\s*+(?:```\w*\s*+)?\{{.*\}}""",
     re.VERBOSE | re.DOTALL,
 )
 """Such forms that plain data has as well."""

@@ -1,6 +1,7 @@
 """The parameters of a chat completion that some servers refuse and others need, learned for each model (C10).
 
-One refusal takes away one parameter: a server that does not know `max_tokens` still gets `tool_choice`.
+One refusal takes away one parameter: a server that does not know `max_tokens` still gets `tool_choice`. A limit of
+tokens that is too large beside a long prompt is taken away for this one question only.
 """
 
 import re
@@ -20,15 +21,25 @@ OPTIONAL: Final = (
 )
 _NAMED: Final = re.compile(rf"(?<![\w-])(?:{'|'.join(OPTIONAL)}|(?:non-)?stream(?:ing)?)(?!\w)", re.IGNORECASE)
 _LONGER: Final = "max_completion_tokens"
+_LIMITS: Final = frozenset({"max_tokens", _LONGER})
+_VALUE: Final = re.compile(
+    r"too (?:large|big|high|long)|exceed|at (?:most|least)|m(?:ax|in)imum|(?:less|more|greater) than|range| [<>]=? ?\d",
+    re.IGNORECASE,
+)
+"""Words that refuse a limit's value, and not the parameter."""
+
 _ERROR_DEPTH: Final = 16
 _INNER: Final = ("error", "message", "msg", "detail", "errors", "error_message")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What one model's server takes: all but `without`, the limit of tokens under its own name, streamed or not."""
+    """What one model's server takes: all but `without`, the limit of tokens under its own name, streamed or not; and
+    what this one question does without (`once`).
+    """
 
     without: frozenset[str] = frozenset()
+    once: frozenset[str] = frozenset()
     limit: str = "max_tokens"
     streams: bool = False
 
@@ -37,11 +48,13 @@ class Parameters:
         told = {self.limit if name == "max_tokens" else name: value for name, value in body.items()}
         if self.streams:
             told |= {"stream": True, "stream_options": {"include_usage": True}}
-        return {name: value for name, value in told.items() if name not in self.without}
+        return {name: value for name, value in told.items() if name not in self.without | self.once}
 
     def after(self, refusal: str, sent: dict[str, Any]) -> Self | None:
         """What is left when the server has refused `sent` with this body; None when it names none of `OPTIONAL`."""
         for name in _named(refusal):
+            if name in _LIMITS and not _LIMITS.isdisjoint(sent) and _VALUE.search(refusal):
+                return replace(self, once=_LIMITS)
             if name == "max_tokens" and name in sent and _LONGER in refusal:
                 return replace(self, limit=_LONGER)
             if name in OPTIONAL and name in sent:
@@ -51,8 +64,13 @@ class Parameters:
         return None
 
     def bare(self) -> Self:
-        """Without anything optional."""
-        return replace(self, without=frozenset(OPTIONAL))
+        """Without anything optional, for this one question."""
+        return replace(self, once=frozenset(OPTIONAL))
+
+    @property
+    def learned(self) -> Self:
+        """What holds for the next question, too."""
+        return replace(self, once=frozenset())
 
 
 def _named(refusal: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from haltpoint_planner.parsing.json_text import NUMBER_DIGITS, Found, brackets
 _LONGEST: Final = 96 * 1024  # characters; all calls of a proposal together may have no more
 _JSON_NAMES: Final = {"true": True, "false": False, "null": None}
 _CALL: Final = re.compile(
-    r"""[\s\[\](),;]*+ (?:print\()? ([A-Za-z_][\w.]{0,127}) \(
+    r"""[\s\[\](),;]*+ (?:print\(|await\s)*+ ([A-Za-z_][\w.]{0,127}) \(
         (?= \s*+ (?: \) | [A-Za-z_]\w*\s*= | ["'\[{(] | \Z ) )""",
     re.VERBOSE,
 )
@@ -69,18 +69,28 @@ def has_comments(text: str) -> bool:
 
 def _found(statement: ast.stmt) -> list[Found]:
     value = statement.value if isinstance(statement, ast.Expr) else None
-    entries = value.elts if isinstance(value, ast.List) else [value]
-    if entries and all(isinstance(entry, ast.Call) for entry in entries):
-        return [_call(entry) for entry in entries if isinstance(entry, ast.Call)]
+    entries = [_call_in(entry) for entry in (value.elts if isinstance(value, ast.List) else [value])]
+    calls = [entry for entry in entries if entry is not None]
+    if calls and len(calls) == len(entries):
+        return [_call(call) for call in calls]
     if isinstance(value, ast.Dict | ast.List):
         return [Found(_literal(value))]
     raise ValueError(statement)
 
 
+def _call_in(node: ast.expr | None) -> ast.Call | None:
+    """The call that an expression is, also one that is awaited or printed."""
+    match node:
+        case ast.Await(value=inner):
+            return _call_in(inner)
+        case ast.Call(func=ast.Name(id="print"), args=[ast.Call() | ast.Await() as inner]):
+            return _call_in(inner)
+        case _:
+            return node if isinstance(node, ast.Call) else None
+
+
 def _call(call: ast.Call) -> Found:
     name = _dotted(call.func)
-    if name == "print" and len(call.args) == 1 and isinstance(call.args[0], ast.Call):
-        return _call(call.args[0])
     names = [keyword.arg or "" for keyword in call.keywords]
     try:
         if call.args or "" in names or len(set(names)) < len(names):

@@ -7,11 +7,12 @@ or a fence; and then none of the reply is made. Linear, and never raises.
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
 from itertools import pairwise
 from typing import Final
 
 from haltpoint_planner.parsing.dialects import bare_name
+from haltpoint_planner.parsing.json_text import Found
 from haltpoint_planner.parsing.only_calls import MARKERS, PRIMES, QUOTES, called_in
 from haltpoint_planner.parsing.python_calls import begun_call
 from haltpoint_planner.parsing.tagged import pieces
@@ -49,7 +50,7 @@ _FENCE: Final = re.compile(
 """A fence up to its end, if it has one; else what it shows, unless it has the name of a dialect of calls."""
 
 _REMARKS: Final = re.compile(r"(?<=[)\]])(?:\s*+#[^\n]*+)++")
-_PYTHON: Final = re.compile(r"^[ \t]*\[?(?:print\()?([A-Za-z_][\w.]*)\(", re.MULTILINE)
+_PYTHON: Final = re.compile(r"^[ \t]*\[?(?:print\(|await[ ])*+([A-Za-z_][\w.]*)\(", re.MULTILINE)
 _WINDOW: Final = 128  # characters before a call in which its tags are
 
 IN_DOUBT: Final = "it shows a call beside words; reply with nothing but the call to make it, or without a call"
@@ -62,11 +63,15 @@ def without_thoughts(text: str) -> str:
 
 
 def read_calls(text: str, tools: Container[str]) -> tuple[str, list[str]]:
-    """The text without the tokens behind its calls, and the tools of the calls that it only shows.
+    """The text without the tokens behind its calls, and the tools of the calls that it only shows."""
+    return read_pieces(text, lambda found: called_in(found, tools))
 
-    Calls in a broken text are guesses and not looked at, when all are.
+
+def read_pieces(text: str, names_in: Callable[[Found], list[str]]) -> tuple[str, list[str]]:
+    """The same of all pieces of a text in which names are. Those in a broken text are guesses and not looked at, when
+    all are.
     """
-    found = [(start, end, one, names) for start, end, one in pieces(text) if (names := called_in(one, tools))]
+    found = [(start, end, one, names) for start, end, one in pieces(text) if (names := names_in(one))]
     if not found or all(one.repaired for _, _, one, _ in found):
         return text, []
     first, last = found[0][0], found[-1][1]

@@ -7,7 +7,10 @@ one key of a call alone: an answer may explain such things.
 """
 
 import re
+from collections.abc import Container
 from typing import Final
+
+from haltpoint_planner.parsing.dialects import bare_name
 
 _ANNOUNCED: Final = re.compile(
     r"""(?<!["'“„«‘])<(?:\w+:)?tool_calls?> | <function= | \[TOOL_CALLS\] | <[|｜]tool[▁_]calls?
@@ -20,6 +23,7 @@ _ANNOUNCED: Final = re.compile(
 _NAME: Final = re.compile(r"""["'](?:tool|function|name|tool_?name)["']\s{0,64}:""", re.IGNORECASE)
 _ARGUMENTS: Final = re.compile(r"""["'](?:arguments|parameters|args|tool_?input)["']\s{0,64}:""", re.IGNORECASE)
 _OBJECT: Final = re.compile(r"""\{\s{0,64}["']tool(?:_?name)?["']\s{0,64}:""", re.IGNORECASE)
+_NAMED: Final = re.compile(r"""[=:>\[\]|｜"'`]\s{0,64}([\w.-]{1,128})""")
 _QUOTED: Final = re.compile(r"`[^`\n]{1,200}`")
 _FIRST: Final = re.compile(r"\s*+(?:[{\[]|```|---JSON|[A-Za-z_][\w.]{0,127}\()")
 _DUE: Final = re.compile(r"-{3}\s{0,64}JSON_OUTPUT_START")
@@ -34,6 +38,11 @@ def unread(words: str, left: str, *, json: bool) -> str | None:
         return "the text announces a call that cannot be read"
     begun = _BEGUN.match(left) or (not json and _DUE.search(words))
     return pieces_in(left) or ("the text begins like JSON and is not valid JSON" if begun else None)
+
+
+def names_one(words: str, tools: Container[str]) -> bool:
+    """Whether a known tool's name is where the name of a call may be: behind a sign, as in `name="note"`."""
+    return any(bare_name(name) in tools for name in _NAMED.findall(words))
 
 
 def quoted(words: str) -> bool:

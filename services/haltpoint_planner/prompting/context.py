@@ -13,9 +13,9 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.contract import callable_tools, open_to_models
 from haltpoint.chain.checks.goal import is_read_for
-from haltpoint.chain.model.state import ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id, undo_id
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
@@ -23,6 +23,7 @@ from haltpoint.contracts.work.intent import IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.loading import as_worked_on, stored_plan
 from haltpoint.runtime.store.rows import (
     Data,
@@ -129,7 +130,9 @@ class ContextReader:
         self._versions = AgentVersions(calls, topology)
 
     async def read(self, request: ThoughtRequest) -> Context | None:
-        """The context; None when the thought is recorded already, its chain is over, or its step is unknown."""
+        """The context; None when the thought is recorded already, its chain is over, or its step is unknown. Raises
+        HaltpointError HP-216 when nothing is known of its agents any more.
+        """
         chain = chain_of(request.thought_id)
         own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
         head, (known, task, plan, before), tools, actions = await asyncio.gather(
@@ -141,7 +144,7 @@ class ContextReader:
         if known or task is None or not head or ChainStatus(head[Head.STATUS.encode()].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
-        agents = Agents() if asked.assigned is None else await self._versions.version(asked.assigned.version)
+        agents = await self._agents(asked)
         tools, agent = with_agents(tools, agents, asked), agents.named(asked.agent)
         intent = stored_plan(plan).intent
         context = Context(
@@ -169,6 +172,15 @@ class ContextReader:
         done = await asyncio.gather(*map(self._deeds_before, earlier))
         done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
         return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
+
+    async def _agents(self, task: Task) -> Agents:
+        """What the task's version of the agents file says. No other model thinks in place of those of a lost one."""
+        version = "" if task.assigned is None else task.assigned.version
+        agents = await self._versions.version(version)
+        if version and not agents.agents:
+            what, why = "the chain's agents file is gone", f"Redis does not have its version {version} any more"
+            raise HaltpointError("HP-216", what, why, "Apply the file and submit the task again")
+        return agents
 
     async def _head(self, chain: str) -> Fields:
         head: Fields = await self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain))

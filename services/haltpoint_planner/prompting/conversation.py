@@ -41,9 +41,10 @@ def _history(context: Context) -> Iterator[Message]:
     """Earlier calls and results as a conversation, each choice of a person said plainly where it was made (B4)."""
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
+    agents = {one.name for one in context.choices}
     for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
         arguments = receipt.arguments or "{}"
-        handed_on = receipt.tool in {one.name for one in context.choices}
+        handed_on = receipt.tool in agents
         if handed_on:  # in the form of a decision, which the model has to use again
             decided = {"target_agents": [receipt.tool], **json.loads(arguments)}
             yield _says("assistant", json.dumps(decided, ensure_ascii=False))
@@ -75,7 +76,7 @@ def _chosen(tool: str, data: str) -> str:
 
 
 def _corrections(context: Context) -> Iterator[Message]:
-    """The rejected reply and what was wrong with it; the correction itself shows the exact form (C6, D1)."""
+    """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
     previous = context.previous[:_QUOTED]
     if context.request.answered is not None:
         yield _says("assistant", previous)
@@ -83,7 +84,7 @@ def _corrections(context: Context) -> Iterator[Message]:
     if not context.request.corrections:
         return
     yield _says("assistant", previous or "(no reply)")
-    lines = [f"- {correction.message}" for correction in context.request.corrections]
+    lines = [f"- {one.message} {one.form}".rstrip() for one in context.request.corrections]
     if context.request.kind is ThoughtKind.PLAN:
         lines.append('Answer again with the whole plan as one JSON object: {"intent": {...}, "steps": [...]}')
     if context.request.kind is ThoughtKind.INTENT:

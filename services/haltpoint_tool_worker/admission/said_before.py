@@ -5,7 +5,7 @@ The core has asked that of the call that was proposed. A hook may make another c
 
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from haltpoint.contracts.base import value
 from haltpoint.runtime.config import dotted_path
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
 
 GROUP: Final = "haltpoint.hooks"
@@ -51,7 +51,7 @@ def _at(path: str, shown: str = "") -> Hook:
     except ValueError as error:
         raise _unusable(shown, str(error), "Write module:function") from error
     except Exception as error:
-        raise _unusable(shown, f"{type(error).__name__}: {error}", "Correct the path or the module") from error
+        raise _unusable(shown, in_words(error), "Correct the path or the module") from error
     hook = hook_of(value)
     if hook is None:
         raise _unusable(shown, "it does not name a hook", "Decorate the function: @hook.pre(...) or @hook.post(...)")

@@ -2,12 +2,14 @@
 
 Recognised: errors of the SDK, of pydantic and JSON Schema, of httpx, and any exception that carries an HTTP status (its
 own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx;
-timeouts; broken connections, also those that were never made: the tool may have sent another request before. Anything
-else is UNKNOWN. What a failure means for a call that had started is said by the table in `failures`.
+timeouts; broken connections, also those that were never made: the tool may have sent another request before. Both are
+known by the names of an exception's classes, since clients have their own, and of those that it was raised from.
+Anything else is UNKNOWN. What a failure means for a call that had started is said by the table in `failures`.
 """
 
+import errno
 import math
-import socket
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -28,6 +30,14 @@ from haltpoint_tool_worker.results.redaction import in_one_line
 
 _WORDS: Final = 500
 """Characters of an exception's own words."""
+
+_TIMED_OUT: Final = re.compile(r"Time(?:d?O|o)ut(?:Error|Exception|Expired)?\Z")
+_NO_CONNECTION: Final = re.compile(
+    r"Connection(?:Error|Failure|Closed|ClosedError)\Z|Disconnected(?:Error)?\Z"
+    r"|\A(?:gaierror|SSLEOFError|SSLZeroReturnError|EOFError|MaxRetryError|IncompleteRead(?:Error)?|ChunkedEncodingError|ClientPayloadError)\Z"
+)
+_UNREACHABLE: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN)
+_MOST_CAUSES: Final = 8
 
 
 def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
@@ -80,11 +90,24 @@ def _by_kind(error: BaseException) -> Failure:
         return Failure(fault_of(ErrorType.VALIDATION, words, invalid_fields=(place,)), Cause.UNDECLARED)
     if (status := _status(error)) is not None:
         return _by_status(status, error)
-    if isinstance(error, TimeoutError | httpx.TimeoutException):
-        return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), Cause.BROKEN)
-    if isinstance(error, ConnectionError | socket.gaierror | httpx.TransportError):
-        return Failure(fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"), Cause.BROKEN)
+    for cause in _causes(error):
+        names = [kind.__name__ for kind in type(cause).__mro__]
+        if any(map(_TIMED_OUT.search, names)):
+            return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), Cause.BROKEN)
+        unreachable = isinstance(cause, OSError) and cause.errno in _UNREACHABLE
+        if unreachable or isinstance(cause, httpx.TransportError) or any(map(_NO_CONNECTION.search, names)):
+            return Failure(fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"), Cause.BROKEN)
     return Failure(fault_of(ErrorType.UNKNOWN, _named(error)), Cause.UNDECLARED)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception and what it was raised from, by its cause or by a `reason` as urllib's errors have it."""
+    cause: object = error
+    for _ in range(_MOST_CAUSES):
+        if not isinstance(cause, BaseException):
+            return
+        yield cause
+        cause = cause.__cause__ or getattr(cause, "reason", None)
 
 
 def _declared(error: ToolError) -> Failure:

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from haltpoint.contracts.advice import A_BUG, BY_TYPE, FIND_OUT, OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import ToolError
@@ -19,20 +20,6 @@ from haltpoint_tool_worker.results.redaction import clean
 
 MESSAGE: Final = 1000
 """Characters of a message, and of a suggestion."""
-
-_SUGGESTIONS: Final[Mapping[ErrorType, str]] = {
-    ErrorType.VALIDATION: "Correct the named fields and call the tool again.",
-    ErrorType.NOT_FOUND: "Check the identifier, or look it up with another tool first.",
-    ErrorType.PERMISSION: "It is not allowed; do not try again.",
-    ErrorType.RATE_LIMIT: "Wait before calling this tool again.",
-    ErrorType.TIMEOUT: "Try again later, or ask for less at once.",
-    ErrorType.SERVER: "The service behind the tool has a problem; try again later or in another way.",
-    ErrorType.BLOCKED: "It is not permitted; do not try again.",
-    ErrorType.DENIED: "Do not try again.",
-    ErrorType.IN_DOUBT: "Do not try again; a person finds out whether it happened.",
-    ErrorType.UNKNOWN: "The tool itself failed; calling it again will not help.",
-}
-_OTHERWISE: Final = "Try it with other arguments, or in another way."
 
 
 class Cause(Enum):
@@ -136,8 +123,7 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
         case Verdict.MAY_HAVE_HAPPENED:
             told = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
             message = clean(f"{tool} had started and may have taken effect: {fault.message}", MESSAGE)
-            advice = "Find out whether it happened before you call it again."
-            return replace(failure, fault=msgspec.structs.replace(told, message=message, suggestion=advice))
+            return replace(failure, fault=msgspec.structs.replace(told, message=message, suggestion=FIND_OUT))
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
             words = f"{tool} started and may have taken effect: {fault.message}{where}"
@@ -167,8 +153,7 @@ def reported(fault: ErrorInfo) -> Failure:
 
 def malformed(words: str, cause: Cause = Cause.MALFORMED) -> Failure:
     """A result that is not passed on (B1): SERVER, not recoverable."""
-    suggestion = "This is a bug in the tool; calling it again will not help."
-    return Failure(fault_of(ErrorType.SERVER, words, suggestion=suggestion, recoverable=False), cause)
+    return Failure(fault_of(ErrorType.SERVER, words, suggestion=A_BUG, recoverable=False), cause)
 
 
 def cleaned(fault: ErrorInfo) -> ErrorInfo:
@@ -196,7 +181,7 @@ def fault_of(
     cause: ErrorInfo | None = None,
 ) -> ErrorInfo:
     """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
-    advice = _OTHERWISE if recoverable and kind is ErrorType.UNKNOWN else _SUGGESTIONS[kind]
+    advice = OTHERWISE if recoverable and kind is ErrorType.UNKNOWN else BY_TYPE[kind]
     return ErrorInfo(
         error_type=kind,
         message=clean(message, MESSAGE) or kind.value,
@@ -211,6 +196,6 @@ def fault_of(
 
 def _as_text(fault: ErrorInfo) -> ErrorInfo:
     """The same fault, from which the model may recover."""
-    given = fault.suggestion != _SUGGESTIONS[ErrorType.UNKNOWN]
-    advice = fault.suggestion if given else _OTHERWISE
+    given = fault.suggestion != BY_TYPE[ErrorType.UNKNOWN]
+    advice = fault.suggestion if given else OTHERWISE
     return msgspec.structs.replace(fault, recoverable=True, suggestion=advice)

@@ -8,7 +8,7 @@ import builtins
 from collections.abc import Sequence
 from importlib import import_module
 
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools import DeclarationError
 from haltpoint.tools.declaration import exceptions_in
 
@@ -31,7 +31,7 @@ def _named(name: str) -> type[BaseException]:
     except DeclarationError:
         why = "it is not a class of exceptions"
     except Exception as error:  # noqa: BLE001 - whatever the import of the operator's module raises
-        why = f"{type(error).__name__}: {error}"
+        why = in_words(error)
     else:
         return kind
     raise HaltpointError(

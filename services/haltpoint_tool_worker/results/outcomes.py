@@ -216,19 +216,14 @@ def _normal(tool: Tool, value: object, data: bytes) -> bytes:
     if tool.output.adapter is None:
         return data
     try:
-        data = _wrapped(
-            tool,
-            tool.output.adapter.dump_json(tool.output.adapter.validate_python(value), by_alias=True, warnings="error"),
-        )
+        found = tool.output.adapter.validate_python(value)
+        data = tool.output.adapter.dump_json(found, by_alias=True, warnings="error")
     except ValidationError as error:
         raise MalformedResultError(f"data that does not fit its result type: {_places(error)}") from None
+    data = b'{"%s":%s}' % (WRAP.encode(), data) if tool.output.wrapped else data
     if violation := _violation(tool, json.loads(data)):
         raise MalformedResultError(f"data that does not fit its result schema: {violation}")
     return data
-
-
-def _wrapped(tool: Tool, data: bytes) -> bytes:
-    return b'{"%s":%s}' % (WRAP.encode(), data) if tool.output.wrapped else data
 
 
 def _places(error: ValidationError) -> str:

@@ -5,7 +5,7 @@ from asyncio import AbstractEventLoop
 from functools import partial
 from typing import Final
 
-from haltpoint.contracts.views import ProgressView
+from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import NestedCall
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect

@@ -45,7 +45,8 @@ from typing import Any, Final
 from haltpoint.chain.handlers import answers, results, thoughts
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Cancelled, Completed, Decision, Next
-from haltpoint.chain.model.state import WAITING, Chain, ChainStatus, Failure
+from haltpoint.chain.model.state import Chain, Failure
+from haltpoint.chain.model.statuses import WAITING, ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns import scheduling
 from haltpoint.chain.turns.assigning import version_gone

@@ -5,7 +5,8 @@ from typing import Any, Final, get_args
 
 from haltpoint.chain.decide import HANDLERS, decide
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import Message, Received, ToExecutor
 
 BEGIN: Final = "<!-- matrix: begin -->"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -196,6 +196,6 @@ def _bug(error: Exception) -> CliError:
     return CliError(
         "HP-002",
         "the command failed because of a bug in Haltpoint",
-        f"{type(error).__name__}: {error}",
+        in_words(error),
         f"Please report it and attach {file.name}",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from haltpoint.contracts import events
+from haltpoint.contracts import commands, events
 from haltpoint.contracts.events import Message
 
 
@@ -72,13 +72,13 @@ CATALOGUE: Final[tuple[Row, ...]] = (
     Row(events.HumanAnswered, Stream.EVENTS, Party.GATEWAY),
     Row(events.TimerDue, Stream.EVENTS, Party.EXECUTOR),
     Row(events.MessageLost, Stream.EVENTS, Party.EXECUTOR),
-    Row(events.IntentRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(events.PlanRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(events.ActionRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(events.AnswerRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(events.ToolRequested, Stream.TOOLS, Party.EXECUTOR, body="the arguments, a JSON object"),
-    Row(events.HumanRequested, Stream.HUMANS, Party.EXECUTOR),
-    Row(events.HumanWithdrawn, Stream.HUMANS, Party.EXECUTOR),
+    Row(commands.IntentRequested, Stream.PLANS, Party.EXECUTOR),
+    Row(commands.PlanRequested, Stream.PLANS, Party.EXECUTOR),
+    Row(commands.ActionRequested, Stream.PLANS, Party.EXECUTOR),
+    Row(commands.AnswerRequested, Stream.PLANS, Party.EXECUTOR),
+    Row(commands.ToolRequested, Stream.TOOLS, Party.EXECUTOR, body="the arguments, a JSON object"),
+    Row(commands.HumanRequested, Stream.HUMANS, Party.EXECUTOR),
+    Row(commands.HumanWithdrawn, Stream.HUMANS, Party.EXECUTOR),
 )
 
 BY_TYPE: Final[dict[str, Row]] = {row.type: row for row in CATALOGUE}

@@ -54,11 +54,10 @@ ClaimsCheck = Annotated[str, AfterValidator(_claims_check)]
 
 
 class Does(StrEnum):
-    """What the words of a pattern do to its tools: demand one, or have a person asked before, or forbid them."""
+    """What the words of a pattern do to its tools: demand one, or have a person asked before."""
 
     REQUIRED = "required"
     ASK_BEFORE = "ask_before"
-    FORBIDDEN = "forbidden"
 
 
 class Treatment(StrEnum):
@@ -78,7 +77,7 @@ class Pattern(Form):
 
     `pattern` is searched in the user's words, `session` in the name of the session that is active; where both are
     given both must be found. `required`: one successful call of a tool that fits one of the globs in `tools` is enough.
-    `ask_before` and `forbidden`: the tools that fit, else those that the matched words speak of, else all with effects.
+    `ask_before`: the tools that fit, else those that the matched words speak of, else all with effects.
     """
 
     id: Id

@@ -17,7 +17,7 @@ import httpx
 
 from haltpoint.chain.turns.thinking import unproven
 from haltpoint.chain.words import hint
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task

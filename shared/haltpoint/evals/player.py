@@ -8,7 +8,8 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.evals.case import Case
 from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, reading
-from haltpoint.testing.script import Conversation, Rule, Say
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import Rule, Say
 
 _CASE: Final = re.compile(r'"case": "([a-z_]+/\d+)"')
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.views import ChainView, EventView, RequestView
+from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from haltpoint.evals.case import Case
 from haltpoint.evals.history import Asked, Ended, History

@@ -6,7 +6,8 @@ from typing import Any
 
 from haltpoint.contracts.work.tasks import Style
 from haltpoint.evals.case import AGENTS, ID_OF, READS, TAKES, Case
-from haltpoint.testing.script import Conversation, SaidCall, Say
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import SaidCall, Say
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from haltpoint.client import Client
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.evals.world import FILES, PEOPLE
-from haltpoint.testing.script import Conversation, Rule, SaidCall, Say
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import Rule, SaidCall, Say
 
 SETTINGS: Final = (1, 4)
 """Values of `actions_per_turn`."""

@@ -14,14 +14,14 @@ from typing import Any
 from rich.console import Console
 
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.local.supervisor import Child
+from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port
 from haltpoint.cli.render.asking import ask
 from haltpoint.cli.render.following import follow
 from haltpoint.cli.render.picture import teller
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.views import ChainView, RequestView
+from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.runtime.config.settings_sources import load
 
 CONSOLE = Console()

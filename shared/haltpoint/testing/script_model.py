@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from haltpoint.runtime.service.http import HttpServer
-from haltpoint.testing.script import Conversation, Following, Rule, Say, Script, Speaker, fill
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import Following, Rule, Say, Script, Speaker, fill
 
 _REMEMBERED: Final = 1000
 _MAX_BODY: Final = 8 * 1024 * 1024

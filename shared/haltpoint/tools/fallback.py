@@ -78,6 +78,8 @@ def beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
         return f"{called.name} is a skill with steps, which runs in a chain of its own: a tool cannot call it"
     if caller.read_only and not called.read_only:
         return f"{caller.name} is declared read-only, and {called.name} is not"
+    if caller.read_only and called.outward and not caller.outward:
+        return f"{called.name} is declared outward, and {caller.name} is not"
     if caller.idempotent and not called.repeatable:
         return f"{caller.name} is declared idempotent, and {called.name} is neither that nor read-only"
     return None
@@ -85,7 +87,7 @@ def beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
 
 def _more(spec: ToolSpec, other: ToolSpec) -> str | None:
     """What else a tool declares that the one does not in whose place it would be called."""
-    flags = ("destructive", "may_clarify", "internal") + (("outward",) if spec.read_only else ())
+    flags = ("destructive", "may_clarify", "internal")
     more = [flag for flag in flags if getattr(other, flag) and not getattr(spec, flag)]
     return f"{other.name} is declared {' and '.join(more)}, and {spec.name} is not" if more else None
 

@@ -99,16 +99,20 @@ async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
         "next_cursor": None,
         "supervisor": None,
     }
-    await apply(system, structs.replace(FILE, supervisor=Supervisor(prompt="Be brief", threshold=0.5)))
+    routed = structs.replace(
+        FILE, supervisor=Supervisor(prompt="Be brief", threshold=0.5, tools=("look_*", "lookup_*"))
+    )
+    await apply(system, routed)
     await system.http.post("/v1/tasks", json={"goal": "Refund it", "agent": "front"})
-    front, billing = (await system.http.get("/v1/agents")).json()["items"]
-    supervisor = (await system.http.get("/v1/agents")).json()["supervisor"]
+    said = (await system.http.get("/v1/agents")).json()
+    (front, billing), supervisor = said["items"], said["supervisor"]
+    assert said["unserved"] == ["look_*"]
     assert (supervisor["strategy"], supervisor["threshold"], supervisor["prompt"]) == ("llm", 0.5, "")
     assert (front["name"], front["agents"], front["mode"], front["version"]) == (
         "front",
         ["billing"],
         "strict",
-        structs.replace(FILE, supervisor=Supervisor(prompt="Be brief", threshold=0.5)).digest,
+        routed.digest,
     )
     assert (billing["tools"], billing["unserved"], billing["under_way"]) == (["refund"], ["refund"], 0)
     assert (front["under_way"], front["is_tool"]) == (0, False)

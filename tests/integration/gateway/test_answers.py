@@ -4,7 +4,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.thoughts import Strike, Violation

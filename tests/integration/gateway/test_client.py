@@ -7,11 +7,11 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views import EventView
+from haltpoint.contracts.views.chains import EventView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import NotEndedError
 from haltpoint.runtime.service.embedded import EmbeddedServer

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint.runtime.service.embedded import EmbeddedServer

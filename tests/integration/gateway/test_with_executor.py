@@ -11,7 +11,7 @@ import pytest
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Clarification, NextAction, Option, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.service.embedded import EmbeddedServer

@@ -6,18 +6,10 @@ import msgspec
 
 from haltpoint.chain.checks.human_tool import NAME, SPEC
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import (
-    ActionProposed,
-    ActionRequested,
-    AnswerDrafted,
-    AnswerRequested,
-    IntentDrafted,
-    IntentRequested,
-    PlanDrafted,
-    PlanRequested,
-)
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, IntentRequested, PlanRequested
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted
 from haltpoint.contracts.people.humans import Answer, Choice
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step

@@ -10,7 +10,7 @@ import pytest
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, Received, TaskCancelled, ToolCompleted
 from haltpoint.contracts.people.humans import Answer, RequestKind

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType

@@ -2,7 +2,7 @@
 
 import json
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ThoughtFailed, ToolCompleted
 from haltpoint.contracts.results import ErrorType

@@ -7,7 +7,8 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain, ChainStatus, Routing
+from haltpoint.chain.model.state import Chain, Routing
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted, ToolCompleted
@@ -99,12 +100,13 @@ def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thou
 def test_d5_a_supervisors_wrong_call_counts_for_the_tool_and_a_wrong_agent_for_none() -> None:
     facts = (
         violated("t1", Violation.UNKNOWN_TOOL, tool="returns"),
-        violated("t2", Violation.NOT_ALLOWED, tool="billing"),
-        violated("t3", Violation.BAD_ARGUMENTS, tool="find_order", counted=False),
+        violated("t2", Violation.NOT_ALLOWED, tool="billing", agent=True),
+        violated("t3", Violation.BAD_ARGUMENTS, tool="billing", agent=True),
+        violated("t4", Violation.BAD_ARGUMENTS, tool="find_order", counted=False),
     )
     told = counts_of(*facts, agent=SUPERVISOR)
     assert [name for name in told if name.startswith("tool:")] == ["tool:violations:find_order"]
-    assert told["model:violations:m"] == 3
+    assert told["model:violations:m"] == 4
 
 
 def test_d5_an_escalation_is_counted_for_what_is_missing() -> None:
@@ -171,7 +173,7 @@ def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
 def test_questions_of_routing_are_the_supervisors_and_its_wrong_names_are_no_tools() -> None:
     chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
     asked = Fact(FactType.REQUEST_OPENED, {"request_id": "c.r1", "kind": "clarification"})
-    wrong = violated("c.route.t1.1", Violation.NOT_ALLOWED, tool="billing")
+    wrong = violated("c.route.t1.1", Violation.NOT_ALLOWED, tool="billing", agent=True)
     assert counts_of_agent(chain, asked, wrong) == {
         "agent:asked:supervisor": 1,
         "tool:asked:supervisor": 1,

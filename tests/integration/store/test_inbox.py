@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind

@@ -5,7 +5,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.public_facts import ChainFailed
 from tests.integration.store.test_commit import decided, heard
 from tests.support.builders import literal_task

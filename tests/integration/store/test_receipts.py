@@ -6,7 +6,8 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import TaskCancelled, ToolCompleted, ToolRequested
+from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.events import TaskCancelled, ToolCompleted
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.store.rows import Head, Key, Kind

@@ -2,7 +2,7 @@
 
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TimerDue
 from tests.support import wait_until

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from tests.support.builders import literal_task

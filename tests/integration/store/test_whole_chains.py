@@ -6,18 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import (
-    ActionProposed,
-    ActionRequested,
-    AnswerDrafted,
-    AnswerRequested,
-    PlanDrafted,
-    PlanRequested,
-    TaskCancelled,
-)
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, TaskCancelled
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Retry

@@ -7,7 +7,8 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
-from haltpoint.chain.model.state import Action, Chain, ChainStatus, StepStatus
+from haltpoint.chain.model.state import Action, Chain
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,

@@ -282,8 +282,9 @@ def test_c12_words_of_an_agent_are_no_quote_of_the_goal_and_limits_of_the_user_h
     whole.root.read(asking("refund"))
     child = whole.hand_on(whole.root, "post", "Send a mail to ann@shop.example")
     child.propose(call("mail", to="ann@shop.example"))
-    (fault,) = child.thought.corrections
-    assert "do not send mails" in fault.message
+    child.read(Intent())
+    (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
+    assert "do not send mails" in order.reasons[0].words
 
 
 # ---- where values come from -----------------------------------------------------------------------------------------
@@ -479,7 +480,7 @@ def test_i3_a_tree_has_twenty_chains_at_most() -> None:
     spread(whole.root)
     assert len(whole.stories) == 20
     assert whole.root.chain.below.chains == 19
-    assert "used up its 20 chains" in whole.root.thought.corrections[0].message
+    assert "of the 20 chains of a task none is left for this agent" in whole.root.thought.corrections[0].message
 
 
 def test_budget_an_agent_gets_what_is_left_and_gives_back_what_it_does_not_use() -> None:
@@ -558,7 +559,7 @@ def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
     whole.root.chain = structs.replace(whole.root.chain, task=full)
     whole.root.submit()
     assert whole.root.chain.error is not None
-    assert whole.root.chain.error.message.startswith("billing cannot take it: the task has used up its 20 chains")
+    assert whole.root.chain.error.message.startswith("billing cannot take it: of the 20 chains of a task none is left")
 
 
 def test_an_agent_that_left_the_file_of_its_chain_is_not_there() -> None:

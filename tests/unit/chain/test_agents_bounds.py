@@ -5,7 +5,7 @@ import pytest
 from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
@@ -130,15 +130,16 @@ def test_c12_effects_of_an_agent_are_asked_about_where_the_user_wants_to_be_aske
     assert [one.kind for one in order.reasons] == [ReasonKind.ASK_BEFORE]
 
 
-def test_c2_what_the_goal_of_a_literal_plan_forbids_its_agents_may_not_do() -> None:
+def test_c2_what_the_goal_of_a_literal_plan_forbids_its_agents_are_asked_about() -> None:
     steps = plan(tool_step("ask", call("post", task="Mail ann@shop.example the news")))
     task = Task(goal="Do not send mails, just draft", agent="front", plan=steps, style=Style.REACT)
     whole = Tree(task, policy=Policy(patterns=PATTERNS))
     child = whole.begun(whole.root.submit(), read=False)
     child.read(asking("mail", words="Mail ann@shop.example"))
     whole.look(child).propose(call("mail", to="ann@shop.example"))
-    assert not sent(child)
-    assert child.thought.corrections[0].message.startswith("mail may not be called: ")
+    (order,) = sent(child)
+    assert isinstance(order, Dispatch)
+    assert order.reasons[0].words.startswith("mail must be approved first: ")
 
 
 def test_an_agent_with_the_name_of_a_tool_does_not_hide_it() -> None:

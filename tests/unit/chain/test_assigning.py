@@ -8,7 +8,8 @@ from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
 from haltpoint.chain.model.limits import Place, World
-from haltpoint.chain.model.state import Chain, ChainStatus, Queued, Routing, next_due
+from haltpoint.chain.model.state import Chain, Queued, Routing, next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.routing import by_rule, by_skill, in_turn, rooms, with_room
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents

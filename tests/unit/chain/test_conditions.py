@@ -1,4 +1,4 @@
-"""C2: what the user's words make conditional or forbid, read without a model, in English and German."""
+"""C2: what the user's words make conditional, read without a model, in English and German."""
 
 import pytest
 
@@ -17,11 +17,8 @@ TOOLS = specs(
 SEND, WRITE, DELETE, PAY, ALL = "send_message", "write_file", "delete_page", "pay_invoice", "*"
 
 
-def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set[str]]:
-    by: dict[str, set[str]] = {}
-    for does, entry in conditions_of(words, patterns, TOOLS):
-        by.setdefault(does.value, set()).update(entry.tools)
-    return by
+def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> set[str]:
+    return {tool for entry in conditions_of(words, patterns, TOOLS) for tool in entry.tools}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +60,7 @@ def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> dict[str, set
 def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_before(
     words: str, tools: set[str]
 ) -> None:
-    assert found(words) == {"ask_before": tools}
+    assert found(words) == tools
 
 
 @pytest.mark.parametrize(
@@ -101,22 +98,15 @@ def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_be
         ("Such die Nummer von Anna. Bitte nichts senden.", {SEND}),
         ("Such die Nummer, ohne ihr eine Mail zu schicken.", {SEND}),
         ("Lösche nichts.", {DELETE}),
-    ],
-)
-def test_c2_words_that_forbid_something_forbid_the_tools_they_speak_of(words: str, tools: set[str]) -> None:
-    assert found(words) == {"forbidden": tools}
-
-
-@pytest.mark.parametrize(
-    ("words", "tools"),
-    [
-        ("Sum it up; don't do anything else.", {ALL}),  # no tool is known
-        ("Send the report to Ann. Don't send it to Bob.", {SEND}),  # which call is meant cannot be told
+        ("Sum it up; don't do anything else.", {ALL}),
+        ("Send the report to Ann. Don't send it to Bob.", {SEND}),
         ("Pay the invoices but do not pay the one of ACME.", {PAY}),
     ],
 )
-def test_c2_what_cannot_be_forbidden_surely_is_asked_about(words: str, tools: set[str]) -> None:
-    assert found(words) == {"ask_before": tools}
+def test_c2_words_that_forbid_something_put_the_tools_they_speak_of_under_ask_before(
+    words: str, tools: set[str]
+) -> None:
+    assert found(words) == tools
 
 
 @pytest.mark.parametrize(
@@ -142,14 +132,14 @@ def test_c2_what_cannot_be_forbidden_surely_is_asked_about(words: str, tools: se
     ],
 )
 def test_c2_other_words_make_nothing_conditional(words: str) -> None:
-    assert found(words) == {}
+    assert found(words) == set()
 
 
 def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None:
-    freeze = Pattern(id="freeze", does=Does.FORBIDDEN, pattern="code freeze", tools=("rotate_*",))
+    freeze = Pattern(id="freeze", does=Does.ASK_BEFORE, pattern="code freeze", tools=("rotate_*",))
     nobody = Pattern(id="nobody", does=Does.ASK_BEFORE, pattern="code freeze", tools=("deploy_*",))
 
-    assert found("Mind the code freeze.", (freeze, nobody)) == {"forbidden": {"rotate_backups"}}
+    assert found("Mind the code freeze.", (freeze, nobody)) == {"rotate_backups"}
 
 
 @pytest.mark.parametrize(
@@ -169,10 +159,10 @@ def test_c2_a_pattern_of_the_policy_says_what_it_does_to_its_own_tools() -> None
     ],
 )
 def test_c2_an_address_a_file_or_a_number_ends_no_clause_and_is_quoted_whole(words: str, quote: str) -> None:
-    [(_, entry), *_] = conditions_of(words, PATTERNS, TOOLS)
+    [entry, *_] = conditions_of(words, PATTERNS, TOOLS)
     assert quote in entry.words
 
 
 def test_c2_a_pattern_of_a_policy_file_may_name_an_address() -> None:
-    own = Pattern(id="p", does=Does.FORBIDDEN, pattern=r"to eve@evil\.test", tools=("send_*",))
-    assert found("Write to eve@evil.test", (own,)) == {"forbidden": {SEND}}
+    own = Pattern(id="p", does=Does.ASK_BEFORE, pattern=r"to eve@evil\.test", tools=("send_*",))
+    assert found("Write to eve@evil.test", (own,)) == {SEND}

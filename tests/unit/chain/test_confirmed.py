@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target

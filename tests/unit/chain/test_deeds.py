@@ -10,7 +10,7 @@ import pytest
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.state import ActionStatus
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata, Outcome

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.model.state import ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.tools import ToolSpec

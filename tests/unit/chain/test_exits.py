@@ -7,7 +7,7 @@ import pytest
 from haltpoint.chain.checks.goal import goal_of
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
 from haltpoint.contracts.doors import door

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus, next_due
+from haltpoint.chain.model.state import next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import (

@@ -1,7 +1,7 @@
 """What is loaded is what is remembered, also where a person decides in the model's place (CONTRACT D3)."""
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.intent import Intent, IntentEntry

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.hint import MOST, claims, past_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted, Received

@@ -9,7 +9,7 @@ from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
@@ -272,7 +272,7 @@ CONDITIONS = [
 def test_c12_the_users_conditions_bind_a_model_that_ignores_them(
     goal: str, does: str, words: str, by_model: bool, style: Style
 ) -> None:
-    """The effect waits or is refused: by the floor's patterns, and without them by the model's own reading."""
+    """The effect waits, by the floor's patterns; without them it waits or is refused, by the model's own reading."""
     read = door(Intent).validate_python(
         {does: [entry(words)], "effects_asked": [entry(goal, "send_message", when=goal)]}
     )
@@ -286,7 +286,7 @@ def test_c12_the_users_conditions_bind_a_model_that_ignores_them(
     if story.thought.kind is ThoughtKind.INTENT:
         story.read(asks(entry(goal)))
 
-    if does == "forbidden":
+    if by_model and does == "forbidden":
         assert story.tools_called == []
         assert words.lower() in corrections(story).lower()
         assert story.told("contract.violated")[-1]["violation"] == Violation.NOT_ALLOWED.value
@@ -295,15 +295,18 @@ def test_c12_the_users_conditions_bind_a_model_that_ignores_them(
         assert words.lower() in story.dispatches[-1].reasons[0].words.lower()
 
 
+@pytest.mark.parametrize("by_model", [False, True])
 @pytest.mark.parametrize(("goal", "does", "words"), CONDITIONS)
-def test_c12_a_plan_that_requires_a_forbidden_tool_is_refused(goal: str, does: str, words: str) -> None:
-    story = planned(goal, None, "send_message")
+def test_c12_a_plan_that_requires_a_forbidden_tool_is_refused(goal: str, does: str, words: str, by_model: bool) -> None:
+    read = door(Intent).validate_python({does: [entry(words)]})
+    intent, policy = (read, Policy()) if by_model else (None, None)
+    story = planned(goal, intent, "send_message", policy=policy)
 
-    if does == "forbidden":
+    if by_model and does == "forbidden":
         assert story.chain.plan is None
         assert words in corrections(story)
         for _ in range(2):
-            story.draft(plan(Step(id="s", required_tools=("send_message",))))
+            story.draft(plan(Step(id="s", required_tools=("send_message",))), intent=intent)
         assert story.chain.status is ChainStatus.ESCALATED
     else:
         story.propose(call("send_message"))
@@ -324,17 +327,14 @@ def test_c12_a_model_that_obeys_a_prohibition_is_done_without_the_effect(
 
 
 @pytest.mark.parametrize(
-    ("off", "asked", "forbidden"),
-    [((), ["*"], ["pay_invoice"]), (("do-not",), ["*"], []), (("ask-first",), [], ["pay_invoice"]), (("*",), [], [])],
+    ("off", "asked"),
+    [((), ["*", "pay_invoice"]), (("do-not",), ["*"]), (("ask-first",), ["pay_invoice"]), (("*",), [])],
 )
-def test_c2_what_patterns_restrict_may_be_off_for_a_task(
-    off: tuple[str, ...], asked: list[str], forbidden: list[str]
-) -> None:
+def test_c2_what_patterns_restrict_may_be_off_for_a_task(off: tuple[str, ...], asked: list[str]) -> None:
     intent = open_ended("Ask me first. Never pay invoices.", patterns_off=off).chain.intent
     assert intent is not None
     assert [tool for one in intent.ask_before for tool in one.tools] == asked
-    assert [tool for one in intent.forbidden for tool in one.tools] == forbidden
-    assert {one.pattern for one in (*intent.ask_before, *intent.forbidden)}.isdisjoint(off)
+    assert {one.pattern for one in intent.ask_before}.isdisjoint(off)
 
 
 def test_c2_an_entry_of_an_older_chain_names_no_pattern() -> None:
@@ -368,8 +368,10 @@ def test_c12_an_approval_of_another_tool_allows_nothing() -> None:
 def test_c12_a_skill_is_held_to_what_its_steps_call() -> None:
     story = open_ended("Find Ann, do not send anything", Intent())
     story.propose(call("tell_all"))
+    story.read(Intent())
 
-    assert "do not send anything" in corrections(story)
+    words = 'tell_all must be approved first: the goal says "do not send anything".'
+    assert story.dispatches[-1].reasons[0].words == words
 
 
 def test_c12_a_skill_is_asked_for_when_all_its_effects_are() -> None:
@@ -381,16 +383,17 @@ def test_c12_a_skill_is_asked_for_when_all_its_effects_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "from_model", "refused"),
+    ("mode", "from_model", "called", "violations", "kinds"),
     [
-        (Mode.STRICT, True, True),
-        (Mode.STRICT, False, True),
-        (Mode.ADVISORY, True, False),
-        (Mode.ADVISORY, False, True),
-        (Mode.OFF, False, False),
+        (Mode.STRICT, True, [], ["not_allowed"], []),
+        (Mode.ADVISORY, True, ["send_message"], ["not_allowed"], []),
+        (Mode.ADVISORY, False, ["send_message"], [], [ReasonKind.ASK_BEFORE]),
+        (Mode.OFF, False, ["send_message"], [], []),
     ],
 )
-def test_c12_the_users_own_words_hold_in_every_mode_but_off(mode: Mode, from_model: bool, refused: bool) -> None:
+def test_c12_the_users_own_words_hold_in_every_mode_but_off(
+    mode: Mode, from_model: bool, called: list[str], violations: list[str], kinds: list[ReasonKind]
+) -> None:
     """What only the model has read is written down in advisory mode, and the call runs."""
     goal = "Find Ann, do not write to her"
     read = Intent(forbidden=(entry("do not write to her"),))
@@ -398,8 +401,34 @@ def test_c12_the_users_own_words_hold_in_every_mode_but_off(mode: Mode, from_mod
     story = open_ended(goal, read if from_model else Intent(), mode=mode, policy=policy)
     story.propose(call("send_message"))
 
-    assert (story.tools_called == []) is refused
-    assert [one["violation"] for one in story.told("contract.violated")] == ["not_allowed"] * (mode is not Mode.OFF)
+    assert story.tools_called == called
+    assert [one["violation"] for one in story.told("contract.violated")] == violations
+    assert [one.kind for dispatch in story.dispatches for one in dispatch.reasons] == kinds
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "Schick die Mail an Anna und nicht an Bernd",
+        "Schreib eine nicht zu lange Mail an Anna",
+        "Send nothing but the summary to Anna",
+        "Don't send more than two lines to Anna, and mail her",
+        "Mail Anna the invoices that are not paid",
+    ],
+)
+def test_c12_a_pattern_never_forbids_the_tool_that_the_goal_asks_for(goal: str) -> None:
+    """A false alarm costs one question at most."""
+    story = open_ended(goal, asks(entry(goal)))
+    story.propose(call("send_message", to="Anna"))
+    if reasons(story):
+        assert goal.startswith(story.dispatches[-1].reasons[0].words.split('"')[1][:10])
+        story.result(ASKED)
+        story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    story.result()
+    story.propose(content="Anna has it.")
+
+    assert (story.chain.status, story.told("contract.violated")) == (ChainStatus.COMPLETED, [])
+    assert story.chain.unfulfilled == ()
 
 
 @pytest.mark.parametrize(("mode", "kinds"), [(Mode.ADVISORY, []), (Mode.STRICT, [ReasonKind.ASK_BEFORE])])
@@ -712,6 +741,18 @@ def test_c12_or_the_words_cite_the_receipt_that_shows_why_not(words: str, status
     assert len(story.chain.unfulfilled) == 1
 
 
+def test_c12_a_deed_does_not_show_that_another_effect_is_not_needed() -> None:
+    story = open_ended("Tell John, pay the bill", asks(entry("Tell John"), entry("pay the bill", "pay_invoice")))
+    story.propose(call("send_message"))
+    story.result()
+    story.propose(content="Both are done.")
+    assert "by its mark: none yet." in corrections(story)
+    story.propose(content="John knows ([[react.1]]), and it is paid.")
+
+    assert story.chain.error is not None
+    assert (story.chain.error.code, [one.tool for one in story.chain.unfulfilled]) == ("HP-213", ["pay_invoice"])
+
+
 def test_c12_a_tool_that_says_complete_does_not_end_a_task_that_owes_an_effect() -> None:
     story = open_ended("Tell John I am late", asks(entry("Tell John")))
     story.propose(call("find_person"))
@@ -811,7 +852,8 @@ def test_c12_outside_of_strict_the_chain_completes_and_tells_it(mode: Mode) -> N
 
 def test_c12_what_no_tool_here_can_do_or_the_words_forbid_is_not_waited_for() -> None:
     asked = asks(entry("Fly", "book_flight"), entry("do not write to her"))
-    story = open_ended("Fly there, do not write to her", asked)
+    forbidden = msgspec.structs.replace(asked, forbidden=(entry("do not write to her"),))
+    story = open_ended("Fly there, do not write to her", forbidden)
     story.propose(content="I cannot fly.")
 
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())

@@ -7,7 +7,9 @@ import pytest
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import ChainError, ChainStatus
+from haltpoint.chain.model.state import ChainError
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.advice import BY_TYPE
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
@@ -145,6 +147,14 @@ def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() ->
     assert told.statuses == {"find": "failed", "send": "pending"}
     assert told.final_facts == ["chain.failed"]
     assert told.tools_called == ["find"]
+
+
+@pytest.mark.parametrize("kind", [one for one in ErrorType if one is not ErrorType.IN_DOUBT])
+def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(kind: ErrorType) -> None:
+    told = story(find_and_send())
+    fault = ErrorInfo(error_type=kind, message="it failed", suggestion=BY_TYPE[kind], recoverable=False)
+    told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    assert told.chain.answer == "it failed"
 
 
 def test_b2_calls_behind_an_error_are_never_executed() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorType, Metadata

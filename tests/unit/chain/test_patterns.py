@@ -1,12 +1,15 @@
 """C2: which tools the user's words ask for; and the many words that ask for none."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.words.patterns import fitting, required_by_words
+from haltpoint.chain.words.patterns import conditions_of, fitting, found_in, required_by_words, sentences_of
 from haltpoint.chain.words.patterns_english import PATTERNS
-from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.policy import Does, Pattern
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
 
 SERVED = ("write_file", "query_database", "SkillTool_execute", "lookup_contacts", "send_message", "read_file")
@@ -78,6 +81,10 @@ skill-pcc | Please run the pcc skill
 skill-pcc | Analyze these requirements
 skill-cap | Perform a capability analysis of the team
 database-search | Find customers in the database
+file-write | save it to a file, not to the disk
+file-write | Save the list to no.txt
+file-write | Please write a file with no header
+file-write | No problem, save it to a file
 """.strip().splitlines()
 
 
@@ -255,6 +262,10 @@ Create an image of a red car
 Write code to query the database
 Write a script that searches the database
 Please don't touch the database
+Show me a better version of notes.txt here, create no file
+Translate notes.txt for me in the chat, create no new files
+Write no files, just explain.
+Answer here and save nothing to notes.txt
 """.strip().splitlines()
 
 
@@ -281,6 +292,13 @@ def test_c2_words_may_ask_for_more_than_one_thing() -> None:
     served = ("write_file", "create_file", "run_pcc_skill")
     entries = required_by_words("Write a file. Run pcc.", "", PATTERNS, served)
     assert [entry.tools for entry in entries] == [("create_file", "write_file"), ("run_pcc_skill",)]
+
+
+@pytest.mark.parametrize("words", ["Leg keine Datei an", "Leg die Datei nicht an", "Leg keinerlei Dateien an"])
+def test_c2_a_german_negation_among_the_words_of_a_pattern_asks_for_nothing(words: str) -> None:
+    own = Pattern(id="datei", pattern=r"leg\w* .*datei\w* .*an", tools=("write_file",))
+    assert required_by_words("Leg die Datei an", "", (own,), SERVED)
+    assert not required_by_words(words, "", (own,), SERVED)
 
 
 def test_c2_patterns_match_the_session_that_is_active() -> None:
@@ -313,6 +331,54 @@ def test_c2_patterns_match_the_session_that_is_active() -> None:
 )
 def test_c2_globs_and_names_are_compared_as_words(glob: str, name: str, fits: bool) -> None:
     assert bool(fitting((glob,), (name,))) is fits
+
+
+# ---- long goals -----------------------------------------------------------------------------------------------------
+
+LONG = "we look at my last order and say all that there is to say of it "
+DEEP = ".*refund.*"
+
+
+def looked_at(does: Does, pattern: str, words: str) -> bool:
+    """Whether a pattern of this kind finds something."""
+    one = Pattern(id="p", pattern=pattern, does=does, tools=("refund",))
+    if does is Does.REQUIRED:
+        return bool(required_by_words(words, "", (one,), ("refund",)))
+    return bool(conditions_of(words, (one,), {"refund": ToolSpec(name="refund")}))
+
+
+@pytest.mark.parametrize("does", [Does.REQUIRED, Does.ASK_BEFORE])
+def test_c2_the_time_for_a_pattern_grows_with_the_goal_and_not_with_its_square(does: Does) -> None:
+    """Its square is 4.5 s for 32,000 characters."""
+    goal = LONG * 500
+    before = time.process_time()
+    assert not looked_at(does, DEEP, goal)
+    assert found_in(sentences_of(goal), DEEP) is None
+    assert required_by_words("", goal, (Pattern(id="p", session=DEEP, tools=("*",)),), ("refund",)) == ()
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize("does", [Does.REQUIRED, Does.ASK_BEFORE])
+@pytest.mark.parametrize("before", [LONG, f"{LONG}. ", f"{LONG}, ", f"{LONG}\n\n", "x" * 293 + " ", ""])
+@pytest.mark.parametrize("times", [1, 9, 100])
+def test_c2_a_pattern_is_found_in_each_part_of_a_long_goal(does: Does, before: str, times: int) -> None:
+    goal = before * times + "please refund" + " again" * 40 + " and then" * 200
+    assert looked_at(does, r"\bplease refund(?: again){40}", goal)
+    assert found_in(sentences_of(goal), "please refund") == "please refund"
+
+
+def test_c2_where_a_long_sentence_is_parted_it_neither_begins_nor_ends() -> None:
+    for at in range(250, 650):
+        goal = "x" * at + "refunds " + "y" * 700
+        assert found_in([goal], r"refund$|refund\b|\bs|^s|refund(?!s)|(?<!d)s") is None
+        assert found_in([goal], "refunds y{60}") is not None
+
+
+def test_c2_what_a_pattern_finds_several_times_or_without_words_is_found_so_in_a_long_goal() -> None:
+    pattern = Pattern(id="p", pattern=r"call \d+|$", does=Does.ASK_BEFORE, tools=("refund",))
+    goal = " ".join(f"call {number}" for number in range(300))
+    found = [entry.words for entry in conditions_of(goal, (pattern,), {"refund": ToolSpec(name="refund")})]
+    assert found == [*(f"call {number}" for number in range(300)), ""]
 
 
 @given(st.text(max_size=300), st.text(max_size=20))

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.people.approvals import Approval

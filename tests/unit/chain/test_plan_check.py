@@ -1,7 +1,10 @@
 """C1: a plan is checked before anything runs, and all its faults are listed."""
 
+import json
+
 import pytest
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faults, task_fault
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
@@ -236,3 +239,9 @@ def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> Non
     form = call_form(ToolSpec(name="t", parameters={"type": "object", "properties": odd}))
 
     assert form == '{"tool":"t","arguments":{"n":0,"x":"<x>","any":"<any>","s":"<s>"}}'
+
+
+def test_the_form_of_a_question_has_options_under_one_name_and_not_none() -> None:
+    arguments = json.loads(call_form(human_tool.SPEC))["arguments"]
+    assert arguments["options"] == ["<options>"]
+    assert "suggestions" not in arguments

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus, next_due
+from haltpoint.chain.model.state import next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.tasks import Budget, Task

@@ -17,7 +17,8 @@ from haltpoint.chain.model.references import (
     resolve,
     values_at,
 )
-from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.results import Metadata, Outcome
 from tests.support.builders import OK, call, failed, spec
 

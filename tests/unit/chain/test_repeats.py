@@ -12,7 +12,7 @@ from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Record, Report, StartChild
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.state import ActionStatus, ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind

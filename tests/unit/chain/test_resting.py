@@ -2,7 +2,8 @@
 
 import pytest
 
-from haltpoint.chain.model.state import ChainStatus, next_due
+from haltpoint.chain.model.state import next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome

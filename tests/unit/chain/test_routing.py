@@ -11,14 +11,14 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import SUPERVISOR, Decided, OnBound, Strategy, Supervisor
-from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
@@ -37,11 +37,16 @@ def routing(
     parallel: int | None = None,
     policy: Policy | None = None,
     task_tools: tuple[str, ...] | None = None,
+    budget: Budget | None = None,
     **said: Any,
 ) -> Tree:
     """A supervisor that has read what its goal asks for: nothing that has an effect."""
     file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
-    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, mode=mode, parallel=parallel, tools=task_tools), file, policy)
+    tree = Tree(
+        Task(goal=GOAL, agent=SUPERVISOR, mode=mode, parallel=parallel, tools=task_tools, budget=budget or Budget()),
+        file,
+        policy,
+    )
     tree.root.submit(read=False)
     if mode is not Mode.OFF:
         tree.root.read(Intent())
@@ -83,6 +88,16 @@ def test_i2_a_supervisor_is_one_open_step_whose_tools_are_its_own_a_question_and
         False,
         "c.route.t1.1",
     )
+
+
+@pytest.mark.parametrize("turns", [2, 3])
+def test_i2_rounds_are_turns_of_the_budget_which_ends_before_a_decision_is_forced(turns: int) -> None:
+    tree = routing(budget=Budget(turns=turns))
+    for number in range(turns):
+        assert not tree.root.thought.forced
+        look_up(tree, query=str(number))
+    assert tree.root.chain.error is not None
+    assert tree.root.chain.error.code == "HP-208"
 
 
 def test_i2_a_decision_without_any_call_hands_the_task_on_in_the_supervisors_words() -> None:
@@ -208,6 +223,7 @@ def test_c6_a_call_of_an_agent_that_does_not_fit_is_refused_as_every_call() -> N
     tree = routing()
     tree.root.take(Proposal(calls=(ProposedCall(tool="billing"),), routing=Decided(targets=("billing",))))
     assert [one.violation for one in tree.root.thought.corrections] == [Violation.BAD_ARGUMENTS]
+    assert [one.get("agent") for one in tree.root.told("contract.violated")] == [True], "it is counted for no tool"
 
 
 def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> None:
@@ -215,12 +231,14 @@ def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> No
     tree.root.propose(content="I think billing should do it.")
     (fault,) = tree.root.thought.corrections
     assert fault.violation is Violation.NO_CALL
-    assert '{"target_agents": ["<name>"]' in fault.message
-    assert fault.message.startswith("Decide who works on this. Answer with one JSON object, {")
-    assert fault.message.endswith("The agents: technical, billing, general.")
+    assert fault.message == "Decide who works on this. The agents: technical, billing, general."
+    assert fault.form.startswith('Answer with one JSON object, {"target_agents": ["<name>"]')
     for _ in range(2):
         tree.root.propose(content="Billing.")
     assert tree.root.chain.status is ChainStatus.ESCALATED
+    assert tree.root.questions[-1].question.startswith(
+        "The model broke the contract while it decides who works on the task: "
+    )
 
 
 def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
@@ -228,7 +246,7 @@ def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
     tree.root.take(Proposal(content="x", faults=("the reply holds several decisions; decide once",)))
     (fault,) = tree.root.thought.corrections
     assert fault.violation is Violation.UNREADABLE
-    assert "The form of a decision is: " in fault.message
+    assert fault.form.startswith("The form of a decision is: ")
 
 
 def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
@@ -291,7 +309,7 @@ def test_i2_a_tool_called_wrongly_is_a_result_in_words_and_a_round_and_no_strike
         (fault,) = tree.root.thought.corrections
         assert (fault.violation, fault.tool) == (violation, wrong.tool)
     assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
-    assert [one.get("counted") for one in tree.root.told("contract.violated")] == [False] * 4
+    assert [(one.get("counted"), "agent" in one) for one in tree.root.told("contract.violated")] == [(False, False)] * 4
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 
@@ -310,6 +328,38 @@ def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str,
     tree = routing(**narrower)
     tree.root.propose(call("find_order", query="17"))
     assert tree.root.chain.strikes == 1
+
+
+@pytest.mark.usefixtures("forms")
+@pytest.mark.parametrize("on_bound", OnBound)
+def test_d1_a_proposal_of_which_nothing_ran_is_a_strike_or_a_round_and_never_both(on_bound: OnBound) -> None:
+    tree = routing(tools=("nope_*",), max_tool_retries=2, on_bound=on_bound)
+    for strikes in (1, 2):
+        tree.root.propose(call("find_order", query="17"))
+        assert (tree.root.chain.strikes, tree.root.chain.routing, tree.root.thought.forced) == (strikes, None, False)
+    tree.root.propose(call("find_order", query="17"))
+    assert tree.root.chain.status is ChainStatus.ESCALATED
+
+
+@pytest.mark.usefixtures("forms")
+def test_d1_a_refused_call_beside_one_that_was_sent_is_a_strike_and_a_round() -> None:
+    tree = routing(tools=("nope_*",), policy=Policy(actions_per_turn=2))
+    tree.root.propose(call("find_order", query="17"), call("askHuman", question="Which order?"))
+    tree.root.answer(RequestKind.INPUT, text="Order 17")
+    assert len(tree.root.told("contract.violated")) == 1
+    assert tree.root.chain.routing is not None
+    assert tree.root.chain.routing.rounds == 1
+
+
+def test_i2_a_lookup_that_its_receipt_answers_is_a_round() -> None:
+    tree = routing()
+    tree.root.propose(call("find_order", query="17"))
+    ran = Metadata(tool="find_order", action_id="c.route.1", started_at=tree.root.now)
+    tree.root.result(Outcome(success=True, next_action=NextAction.CONTINUE, metadata=ran))
+    tree.root.propose(call("find_order", query="17"))
+    assert tree.root.told("action.completed")[-1]["cached"] == "c.route.1"
+    assert tree.root.chain.routing is not None
+    assert tree.root.chain.routing.rounds == 2
 
 
 @pytest.mark.usefixtures("forms")

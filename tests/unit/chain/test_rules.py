@@ -8,7 +8,7 @@ from msgspec import structs
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.results import Confirmation, NextAction, OnTimeout, Outcome, Target
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task

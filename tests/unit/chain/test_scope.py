@@ -7,7 +7,7 @@ from haltpoint.chain.checks.contract import callable_tools, plan_faults
 from haltpoint.chain.checks.sources import users_words
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
@@ -181,7 +181,7 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
     told.propose(content="He knows.")
     [fault] = told.thought.corrections
     assert "you must call send_mail or send_text" in fault.message
-    assert '{"tool":"send_text","arguments":{}}' in fault.message
+    assert '{"tool":"send_text","arguments":{}}' in fault.form
     told.propose(content="He knows.")
 
     [question] = told.questions
@@ -311,4 +311,4 @@ def test_d1_the_form_of_a_tool_with_effects_is_shown_only_where_the_goal_asks_fo
     if told.thought.kind is ThoughtKind.INTENT:
         told.read(Intent())
     [correction] = told.thought.corrections
-    assert ("The form is" in correction.message) is shown
+    assert ("The form is" in correction.form) is shown

@@ -7,7 +7,8 @@ import pytest
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, Report, StartChild
-from haltpoint.chain.model.state import Action, ChainStatus, StepStatus
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment

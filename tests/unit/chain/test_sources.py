@@ -6,13 +6,17 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
+from haltpoint.chain.checks import places
 from haltpoint.chain.checks.documents import Document
 from haltpoint.chain.checks.goal import goal_of
 from haltpoint.chain.checks.places import leaves
+from haltpoint.chain.model import typed as typed_values
 from haltpoint.chain.model.canonical import Form, form_of
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
-from haltpoint.chain.model.state import Action, ChainStatus
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.chain.model.typed import Nodes
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
@@ -279,6 +283,27 @@ def test_c13_the_texts_of_a_call_are_looked_through_once_for_a_value_and_not_for
     assert Looked.texts == 1
 
 
+def test_c13_the_schemas_of_a_place_are_worked_out_once_for_all_items_of_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[object]()
+
+    def nodes_of(schemas: Any, root: Any) -> Nodes:
+        asked.append(root)
+        return places_nodes_of(schemas, root)
+
+    places_nodes_of = typed_values.nodes_of
+    monkeypatch.setattr(places, "nodes_of", nodes_of)
+    record = typed(id={"type": "string", "format": "uuid"})
+    pairs = {"type": "array", "prefixItems": [record], "items": typed(id={"type": "string"})}
+    act = spec("act", parameters=typed(records={"type": "array", "items": record}, pairs=pairs))
+    found = leaves(
+        {"records": [{"id": f"r{n}"} for n in range(50)], "pairs": [{"id": f"p{n}"} for n in range(50)]}, act
+    )
+    assert [one.place for one in found if one.formed] == [*(f"records[{n}].id" for n in range(50)), "pairs[0].id"]
+    assert len(asked) < 20
+
+
 def test_c13_a_number_in_the_json_of_a_call_is_no_result_of_it() -> None:
     told = knows(open_ended(), {"account": 666123}, filter='{"account": 666123}')
     assert reasons(sent(told, account=666123)) == [("account", "model")]
@@ -334,14 +359,34 @@ def test_c13_dots_lead_from_elsewhere_into_no_folder(path: str) -> None:
     assert reasons(sent(open_ended("write into docs/"), "write", path=path)) == [("path", "model")]
 
 
-def test_c13_an_error_and_a_tool_that_is_gone_are_no_sources_of_a_surprise() -> None:
+def test_c13_an_error_is_no_source_and_a_tool_that_is_gone_may_have_had_foreign_values() -> None:
     told = open_ended()
     told.propose(call("find"))
     told.result(by_worker(told.action, failed()), '{"id": "u1"}')
     assert source(told, "u1") == "model"
     told = knows(open_ended(), {"id": "u1"})
     told.without("find")
-    assert source(told, "u1") == "result c.react.1 data.id"
+    assert source(told, "u1") == "text c.react.1 data.id"
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        ({"total": 5000}, "result c.react.1 data.total"),
+        ({"mail": "Total: 5000, due now"}, "text c.react.1 data.mail"),
+        ({"mails": [{"sender": 5000}]}, "text c.react.1 data.mails[0].sender"),
+        ({"total": 50001}, "model"),
+    ],
+)
+def test_c13_an_amount_in_a_text_or_in_what_strangers_write_is_no_result(data: Any, found: str) -> None:
+    told = knows(open_ended(), data, tool="mail")
+    source = sent(told, amount=5000).sources["amount"]
+    assert f"{source.source} {source.where}".strip() == found
+
+
+@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
+def test_c13_outside_of_strict_no_worker_refuses_a_value_for_its_source(mode: Mode) -> None:
+    assert sent(open_ended(mode=mode), to="eve@x.org").unasked == mode.value
 
 
 def test_c13_a_person_is_the_source_of_what_they_picked_or_typed() -> None:

@@ -8,7 +8,7 @@ import pytest
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Record
-from haltpoint.chain.model.state import ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome
@@ -78,7 +78,7 @@ def test_d1_the_correction_names_what_was_missing_and_shows_the_exact_form() -> 
 
     [correction] = told.thought.corrections
     assert "Step 'send' is not complete before these tools have succeeded in it: send" in correction.message
-    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
+    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.form
 
 
 def test_d2_a_successful_receipt_of_a_required_tool_ends_the_row_of_the_step() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Step

@@ -5,7 +5,8 @@ import pytest
 from haltpoint.chain.handlers.thoughts import MOST_FAULTS
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
-from haltpoint.chain.model.state import ChainError, ChainStatus, StepStatus
+from haltpoint.chain.model.state import ChainError
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -177,7 +178,7 @@ def test_c3_words_never_complete_a_tool_step() -> None:
     assert (think.thought_id, think.turn, think.attempt, think.previous) == ("c.send.t1.2", 1, 2, "c.send.t1.1")
     [correction] = think.corrections
     assert correction.violation is Violation.NO_CALL
-    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
+    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.form
     assert told.told("contract.corrected")[0]["violation"] == "no_call"
 
 
@@ -343,7 +344,7 @@ def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> No
         (call("secret"), Violation.NOT_ALLOWED, "secret may not be called in step 'send'"),
         (call("save"), Violation.NOT_ALLOWED, "Tools that may be called here: lookup, send."),
         (call("drop"), Violation.NOT_ALLOWED, "drop may not be called in step 'send'"),
-        (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not of type 'string'. The form is: {"),
+        (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not of type 'string'."),
         (call("send", to="x" * 70_000), Violation.BAD_ARGUMENTS, "more than 65536 bytes"),
         (TELL, Violation.NO_PROVENANCE, "Call lookup first, then send with the value that its result holds."),
     ],

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from haltpoint.chain.checks.undoing import undo_plan
 from haltpoint.chain.model.outputs import CancelChild, Report, StartChild
-from haltpoint.chain.model.state import ChainStatus, next_due
+from haltpoint.chain.model.state import next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import STEP_ID, child_report_id, is_undo, undo_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Choice, RequestKind

@@ -6,7 +6,8 @@ import pytest
 
 from haltpoint.chain.checks.undoing import undo_plan
 from haltpoint.chain.model.outputs import StartChild, Withdraw
-from haltpoint.chain.model.state import ChainStatus, next_due
+from haltpoint.chain.model.state import next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind

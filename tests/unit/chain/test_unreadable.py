@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorType
@@ -60,7 +60,7 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(begin
     [correction] = told.thought.corrections
     assert correction.violation is Violation.UNREADABLE
     assert FAULT in correction.message
-    assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.message
+    assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.form
     assert violations(told) == ["unreadable"]
     assert told.chain.strikes == (0 if mode == "off" else 1)
     assert told.thought.attempt == 2
@@ -100,7 +100,7 @@ def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -
 
     [correction] = told.thought.corrections
     assert correction.violation is Violation.UNREADABLE
-    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.message
+    assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.form
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -113,7 +113,7 @@ def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes
     assert told.chain.strikes == (0 if mode == "off" else 1)
     told.result(data='{"id": "u1"}')
     assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
-    assert '"tool":"send"' in told.thought.corrections[0].message
+    assert '"tool":"send"' in told.thought.corrections[0].form
     assert (told.thought.turn, told.thought.attempt) == (2, 1)
     assert told.chain.strikes == 0
 
@@ -233,6 +233,19 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
     told = spoken(mode=mode)
     told.say("John is found.", "send")
     assert (told.chain.answer, violations(told)) == ("John is found.", ["not_allowed"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"text": ""}, "das Modell hat nichts gesagt"),
+        ({"text": "{{{", "faults": ("no JSON",)}, "die Antwort des Modells war nicht lesbar"),
+    ],
+)
+def test_f1_why_there_is_no_answer_is_in_the_language_of_the_task(answer: dict[str, Any], why: str) -> None:
+    told = spoken(language="de", mode="off")
+    told.say(**answer)
+    assert told.chain.answer == f'Es gibt keine Antwort in Worten: {why}.\nDie Ergebnisse:\nlookup: {{"name": "John"}}'
 
 
 def test_an_answer_of_no_words_is_the_receipts() -> None:

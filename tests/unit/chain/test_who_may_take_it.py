@@ -9,7 +9,7 @@ import pytest
 
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents

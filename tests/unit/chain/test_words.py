@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.policy import Messages, Pattern
@@ -173,4 +173,4 @@ def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
 
     assert told.chain.status is ChainStatus.COMPLETED
     assert told.chain.answer is not None
-    assert told.chain.answer.startswith("There is no answer in words: the model used more tokens than budgeted.")
+    assert told.chain.answer.startswith("There is no answer in words: the budget for the model is used up.")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 
 BEGUN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 JOHNS = [

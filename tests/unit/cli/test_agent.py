@@ -1,16 +1,20 @@
 """What `haltpoint agent` says of agents and of who routes tasks to them."""
 
+import io
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from haltpoint.cli.commands import agent
 from haltpoint.cli.main import app
-from haltpoint.contracts.deployment_views import AgentsView, AgentView
+from haltpoint.contracts.views.deployment import AgentsView, AgentView
 from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
+from haltpoint.contracts.work.tasks import Budget
 
 RULES = (
     Rule(id="invoices", agent="billing", match="invoice|refund"),
@@ -18,7 +22,13 @@ RULES = (
 )
 BY_RULE = Supervisor(strategy=Strategy.RULE, rules=RULES, fallback="general")
 BILLING = AgentView(
-    name="billing", description="Refunds.", version="v1", skills=("invoice", "refund"), choose=False, verbose=True
+    name="billing",
+    description="Refunds.",
+    version="v1",
+    skills=("invoice", "refund"),
+    choose=False,
+    verbose=True,
+    budget=Budget(seconds=600.0),
 )
 
 
@@ -38,6 +48,7 @@ def test_an_agent_is_shown_with_its_skills_and_what_it_shows_and_logs(typed: Cal
     assert "  skills: invoice, refund\n" in shown
     assert "  shows its model all tools at once\n" in shown
     assert "  prompts and replies go into the planner's log\n" in shown
+    assert "  budget seconds: 600\n" in shown
 
 
 def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(typed: Callable[..., Any]) -> None:
@@ -48,9 +59,18 @@ def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(typed: Callab
         "  rule gold: general  (match x, context {'tier': 'gold'})",
         "  fallback: general",
     ]
-    by_model = Supervisor(tools=("find_*", "ask"), threshold=0.5)
-    shown = typed(AgentsView(items=(), supervisor=by_model), "show", "supervisor").stdout
-    assert "  tools: find_*, ask\n  threshold: 0.5\n" in shown
+    by_model = Supervisor(tools=("find_*", "ask"), threshold=0.0, verbose=True)
+    whole = AgentsView(items=(BILLING,), supervisor=by_model, unserved=("find_*",))
+    assert typed(whole, "show", "supervisor").stdout.splitlines()[2:] == [
+        "  agents: billing",
+        "  tools: find_*, ask",
+        "  threshold: 0",
+        "  max_tool_retries: 3",
+        "  max_iterations: 10",
+        "  on_bound: ask",
+        "  no worker serves: find_*",
+        "  prompts and replies go into the planner's log",
+    ]
     assert typed(AgentsView(items=(BILLING,)), "show", "supervisor").exit_code == 1
 
 
@@ -61,3 +81,17 @@ def test_the_list_says_who_routes(typed: Callable[..., Any]) -> None:
     whole = AgentsView(items=(), supervisor=BY_RULE)
     listed, shown = typed(whole, "list", "--json"), typed(whole, "show", "supervisor", "--json")
     assert json.loads(listed.stdout)["supervisor"] == json.loads(shown.stdout)
+
+
+def test_at_a_terminal_the_list_is_a_table_that_fits() -> None:
+    console = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    shell: Any = SimpleNamespace(out=console)
+    busy = BILLING.model_copy(update={"name": "front", "under_way": 12, "description": "Takes every order there is."})
+    agent._table(shell, (BILLING, busy))
+    agent._table(shell, ())
+    assert isinstance(console.file, io.StringIO)
+    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+        "agent    under way  description",
+        "billing             Refunds.",
+        "front           12  Takes every order t…",
+    ]

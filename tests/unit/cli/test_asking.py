@@ -15,7 +15,7 @@ from haltpoint.client import GatewayError
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import Reach
-from haltpoint.contracts.views import AnswerView, EventView, RequestView
+from haltpoint.contracts.views.chains import AnswerView, EventView, RequestView
 from tests.unit.cli.chains import request
 
 
@@ -71,7 +71,7 @@ class Silent:
     ("fact", "shown"),
     [
         (FactType.REQUEST_ANSWERED, "bob has already answered the request: John Smith  (user_def456)"),
-        (FactType.REQUEST_EXPIRED, "The question was expired."),
+        (FactType.REQUEST_EXPIRED, "The question has expired."),
     ],
 )
 async def test_a_question_that_is_closed_elsewhere_is_withdrawn(

@@ -4,6 +4,7 @@ import asyncio
 import io
 import re
 from collections.abc import Awaitable, Callable
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +15,8 @@ from typer.testing import CliRunner
 from haltpoint.cli.commands import inbox, stats
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell
-from haltpoint.contracts.deployment_views import AgentStats, StatsRow
-from haltpoint.contracts.views import Page, RequestView
+from haltpoint.contracts.views.chains import Page, RequestView
+from haltpoint.contracts.views.deployment import AgentStats, StatsRow, StatsView
 from tests.unit.cli.chains import request
 
 
@@ -62,4 +63,19 @@ def test_only_what_went_wrong_is_yellow_in_the_statistics() -> None:
         14,
         22,
         24,
+    ]
+
+
+def test_in_a_pipe_each_number_of_the_statistics_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    unnamed = StatsRow(name="?", violations=2, asked=1)
+    agents = (AgentStats(name="billing", chains=3),)
+    found = StatsView(since=date(2026, 1, 1), until=date(2026, 1, 1), tools=(unnamed,), agents=agents)
+    monkeypatch.setattr(stats, "talk", lambda *_: found)
+    assert CliRunner().invoke(app, ["stats"]).stdout.splitlines() == [
+        "tool\tname\tcalls\tfailures\tviolations\tstrikes\tescalations",
+        "tool\t?\t0\t0\t2\t0\t0",
+        "agent\tname\tchains\tfailures\trouted\trerouted\tasked\tmean_ms",
+        "agent\tbilling\t3\t0\t0\t0\t0\t0",
+        "questions\tname\tasked\tanswered\tnone\tdirect\tcorrections",
+        "questions\tno tool\t1\t0\t0\t0\t0",
     ]

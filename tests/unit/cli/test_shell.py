@@ -19,7 +19,7 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import as_environment
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
-from haltpoint.contracts.views import ChainSummary, Page
+from haltpoint.contracts.views.chains import ChainSummary, Page
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.config.settings_sources import load

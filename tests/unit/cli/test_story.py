@@ -8,7 +8,7 @@ from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import call, visible
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from tests.unit.cli.chains import (
     BEGUN,
@@ -77,7 +77,7 @@ def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
         (1, Mark.DONE, 'lookup_contacts: contact_id="user_jan001"'),
         (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
         (1, Mark.BROKEN, "used a value with no known source"),
-        (1, Mark.CORRECTED, "corrected: It is made up."),
+        (1, Mark.CORRECTED, "corrected: It is made up. Call lookup_contacts first."),
         (1, Mark.RUNNING, 'send_message(recipient_id="user_jan001")'),
         (1, Mark.DONE, "send_message: ok"),
     ]
@@ -156,25 +156,11 @@ def test_c14_a_call_whose_receipt_is_an_earlier_one_says_that_nothing_ran() -> N
     assert notes["send_message()"] == "cached, did not run"
 
 
-def test_the_words_that_ask_for_a_tool_are_told_whole() -> None:
-    said = "Call it. The words are (pattern x)."
-    broken = {"at": BEGUN, "place": "plan", "violation": "missing_tool", "message": said, "correction": said}
+@pytest.mark.parametrize("violation", ["missing_tool", "no_call"])
+def test_what_the_model_was_told_is_told_whole(violation: str) -> None:
+    said = "Step 'a. b' is not complete. Call it. The words are (pattern x)."
+    broken = {"at": BEGUN, "place": "plan", "violation": violation, "message": said, "correction": said}
     assert (1, Mark.CORRECTED, f"corrected: {said}") in lines(chain(violations=[broken]))
-
-
-@pytest.mark.parametrize(
-    ("correction", "told"),
-    [
-        ('Decide who works on this. Answer with {"task": "<it>"}. The agents: hr, it.', "The agents: hr, it."),
-        ("Decide who works on this. hr has no room. Agents that can take it: it.", "Agents that can take it: it."),
-        ('Decide who works on this. The form of a decision is: {"task": "<it>"}', ""),
-    ],
-)
-def test_i2_people_read_which_agents_there_are_and_no_form(correction: str, told: str) -> None:
-    broken = {"at": BEGUN, "place": "route", "violation": "no_call", "message": "no", "correction": correction}
-    view = chain(agent="supervisor", steps=[step("route", "", violations=[broken])])
-    expected = f"corrected: Decide who works on this. {told}".rstrip()
-    assert [text for _, mark, text in lines(view) if mark is Mark.CORRECTED] == [expected]
 
 
 def test_a_call_that_belongs_to_no_step_is_told_too() -> None:
@@ -211,7 +197,7 @@ SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGU
 LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
 OPEN = {"tool": "pay", "says": "Pay", "why": "unfulfilled", "message": 'only if: "if it rains"'}
 DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
-WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, "", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
+WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
 
 
 @pytest.mark.parametrize(
@@ -235,6 +221,12 @@ def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
     answer = {"text": 'I sent it.\n\n\u25c6 Done: Paid "x"', "deeds": [SENT], **more}
     found = answer_lines(chain(status="completed", answer=answer))
     assert tuple((line.mark, line.text, line.note) for line in found) == shown
+
+
+@pytest.mark.parametrize(("status", "words"), [("expired", "has expired"), ("withdrawn", "was withdrawn")])
+def test_a_question_without_an_answer_says_how_it_was_closed(status: str, words: str) -> None:
+    view = chain(steps=[step("find", "lookup_contacts")], requests=[{**request(), "action_id": "", "status": status}])
+    assert told(lines(view), Mark.FAILED) == [f"the question {words}"]
 
 
 def test_f1_the_fixed_words_are_those_of_the_chains_language() -> None:
@@ -299,7 +291,9 @@ def test_c12_what_a_goal_asks_for_and_forbids_is_told_with_its_words() -> None:
 def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> None:
     asked = {**request(), "id": "c1~react-1~react-1.r1", "path": ["desk", "junior"]}
     junior = {"id": "c1~react-1~react-1", "status": "awaiting_input", "goal": "Ask", "agent": "junior"}
-    below = [{**junior, "requests": [asked]}]
+    clerk = {"id": "c1~react-1~react-2", "status": "planning", "goal": "Type", "agent": "clerk"}
+    full = {"until": None, "why": "no room for one more chain of clerk"}
+    below = [{**junior, "requests": [asked]}, {**clerk, "resting": full}]
     skill = {"id": "c1~react-1", "status": "executing", "goal": "tell-all: Tells all.", "children": below}
     handed = {**action("find.1", "tell-all", {}), "child": "c1~react-1"}
     view = chain(children=[skill], steps=[step("find", "tell-all", actions=[handed])])
@@ -307,7 +301,10 @@ def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> N
         "tell-all  executing  c1~react-1",
         "  junior  awaiting input  c1~react-1~react-1",
         "    asks: Which 'John' do you mean?  c1~react-1~react-1.r1",
+        "  clerk  planning  c1~react-1~react-2",
+        "    waits: no room for one more chain of clerk",
     ]
+    assert (tell(view)[-1].text, tell(view)[-1].note) == ("waits", full["why"])
     texts = [line.text for line in tell(view)]
     assert "STOP  Which 'John' do you mean?" in texts
     assert "asked by: desk > junior" in texts

@@ -10,8 +10,9 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.evals.case import Case
 from haltpoint.evals.effects import Ran
+from haltpoint.evals.figures import broken_bars, figures
 from haltpoint.evals.history import Asked, Ended, History
-from haltpoint.evals.judge import broken_bars, figures, judge
+from haltpoint.evals.judge import judge
 
 CASE = Case("well_behaved/0", "well_behaved", "Tell John hello", "send_message", "user_j01", "John")
 JOHNS = ("user_j01", "user_j02", "user_j03")

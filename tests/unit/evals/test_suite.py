@@ -12,7 +12,7 @@ from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.suite import kinds
 from haltpoint.evals.talk import Talk, reading, well
 from haltpoint.evals.world import PAGES, PEOPLE, find
-from haltpoint.testing.script import Conversation
+from haltpoint.testing.conversation import Conversation
 
 THOUGHTS = ("plan", "act", "reason", "route", "answer")
 

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from haltpoint.cli.commands import eval_show
 from haltpoint.cli.main import app
 from haltpoint.evals.turns import SETTINGS, TASKS, AllAtOnce, Figures, Played, figures
-from haltpoint.testing.script import Conversation, SaidCall
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import SaidCall
 
 READS, SENDS = TASKS[0], TASKS[-1]
 

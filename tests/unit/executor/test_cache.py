@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from haltpoint.chain.model.state import Action, Chain, ChainStatus
+from haltpoint.chain.model.state import Action, Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import (
     Clarification,

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.store.rows import StoredThought
@@ -49,3 +50,17 @@ def test_a_call_in_doubt_waits_for_a_person_until_its_chain_is_over_and_then_it_
     assert ended.status == "failed"
     assert ended.error is not None
     assert (ended.error.type, ended.error.message) == ("IN_DOUBT", "it broke")
+
+
+def test_the_runs_are_those_of_a_worker_also_when_a_person_decides_or_the_call_rests() -> None:
+    def said(attempt: int) -> str:
+        return json.dumps({"success": True, "next_action": "continue", "metadata": {"attempt": attempt}})
+
+    actions = {
+        "c1.find.1": {"tool": "look", "receipt": said(3), "data": "{}", "attempt": 8},
+        "c1.find.2": {"tool": "look", "in_doubt": said(2), "resolution": OK, "resolution_data": "{}", "attempt": 2},
+        "c1.find.3": {"tool": "look", "earlier": {1: said(1), 2: said(2)}, "attempt": 3},
+        "c1.find.4": {"tool": "look"},
+    }
+    found = records(record(runs=(StepRun(actions=4), StepRun(), StepRun()), actions=actions))
+    assert [one.attempts for one in found] == [3, 2, 2, 1]

@@ -4,10 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.checks.contract import NOT_CONFIRMED
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
@@ -92,6 +96,22 @@ def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> 
     assert found.text == "Done."
 
 
+def test_f1_what_the_model_is_told_of_its_call_is_no_warning_of_a_deed() -> None:
+    told = json.loads(receipt(deed=deed())) | {"warnings": [NOT_CONFIRMED, "slow"]}
+    (one,) = answer(action(receipt=json.dumps(told))).deeds
+    assert one.warnings == ("slow",)
+
+
+def test_f1_what_was_not_done_has_the_name_that_a_deed_of_its_tool_has() -> None:
+    plain = ToolSpec(name="send", description="Send a message. To one person.")
+    said = structs.replace(plain, says="Message to {to}", parameters={"properties": {"to": {"type": "string"}}})
+    never = {"step_id": "s", "tool": "send", "arguments": '{"to":"u2"}', "reason": "the chain failed"}
+    log = (LogLine(0, AT, "x", None, (("action.never_executed", never),)),)
+    for spec, words in ((plain, "Send a message: to"), (said, "Message to")):
+        found = answer(action(receipt=receipt("SERVER")), specs={"send": spec}, log=log)
+        assert [one.says for one in found.not_done] == [f'{words} "u1"', f'{words} "u2"']
+
+
 def test_f1_a_receipt_that_came_when_the_chain_was_over_has_its_workers_time() -> None:
     (one,) = answer(action(receipt=receipt(deed=deed(), started_at=AT, duration_ms=9))).deeds
     assert one.at.timestamp() == (AT + 9) / 1000
@@ -172,7 +192,7 @@ def test_f1_a_skill_that_failed_by_itself_says_so_and_one_that_was_stopped_too()
     [
         ({"receipt": receipt("NOT_FOUND")}, "failed", "it broke"),
         ({"receipt": receipt("DENIED")}, "denied", "it broke"),
-        ({"receipt": receipt("BLOCKED")}, "denied", "it broke"),
+        ({"receipt": receipt("BLOCKED")}, "failed", "it broke"),
         ({"resolution": receipt("IN_DOUBT"), "resolution_data": "{}"}, "in_doubt", "it broke"),
         (
             {"in_doubt": receipt("IN_DOUBT")},
@@ -188,7 +208,7 @@ def test_f1_what_was_not_done_says_why(fields: dict[str, str], why: str, message
 
 
 def test_f1_a_call_that_only_reads_and_was_running_at_the_end_is_not_in_doubt() -> None:
-    found = answer(action("look"), only_read={"look": True})
+    found = answer(action("look"), specs={"look": ToolSpec(name="look", read_only=True)})
     assert [(one.why.value, one.message) for one in found.not_done] == [
         ("failed", "It was stopped before it was complete.")
     ]

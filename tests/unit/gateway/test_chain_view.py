@@ -1,16 +1,18 @@
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import ChainError, Rest, StepRun, StepStatus
+from haltpoint.chain.model.state import ChainError, Queued, Rest, StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import tell
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Option, Outcome
-from haltpoint.contracts.views import RestingView
+from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest, StoredThought
@@ -93,7 +95,7 @@ def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     assert view.current is not None
     assert view.current.resting == RestingView(until=None, why="too many callers")
     assert view.summary.endswith("note runs again when the chain continues: too many callers")
-    assert [line.text for line in tell(view) if line.mark is Mark.RUNNING][-1] == "runs again when the chain continues"
+    assert "runs again when the chain continues" in [line.text for line in tell(view) if line.mark is Mark.RUNNING]
 
 
 def test_a_chain_without_a_plan_says_so() -> None:
@@ -341,3 +343,11 @@ def test_a_chain_has_used_what_its_agents_have_and_no_share_that_one_of_them_hol
     skill = record(id="c1~find-1", head=HEAD | {"turns": "1"})
     usage = view_of(record(head=held, children={one.id: one for one in (agent, skill)})).usage
     assert (usage.turns, usage.cost) == (5, 0.5)
+
+
+def test_i1_the_view_of_a_root_says_for_whose_room_a_chain_below_waits() -> None:
+    full = Queued(1000, "no room for one more chain of post")
+    child = record(id="c1~send-1", plan=None, runs=(), queued=full)
+    (shown,) = view_of(record(children={child.id: child})).children
+    assert shown.resting == RestingView(until=datetime.fromtimestamp(1, UTC), why=full.why)
+    assert "resting" not in view_of(record(children={"c1~send-1": record()})).model_dump()["children"][0]

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus, answer_fault
 from haltpoint.contracts.results import Option
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint_gateway.answering import short_answer
 
 JOHNS = (Option(id="u1", title="John Smith"), Option(id="u2", title="John Doe"))

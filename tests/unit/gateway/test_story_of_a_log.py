@@ -6,13 +6,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import tell
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import Option
-from haltpoint.contracts.views import ChainView
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
@@ -178,7 +180,7 @@ def test_i2_of_the_calls_that_a_supervisor_did_not_make_only_an_effect_is_told_a
     answer = routed_twice().answer
     assert answer is not None
     assert answer.not_done == ()
-    answer = routed_twice(only_read={"find_order": False}).answer
+    answer = routed_twice(specs={"find_order": ToolSpec(name="find_order")}).answer
     assert answer is not None
     assert [(one.says, one.message) for one in answer.not_done] == [("Find order", "it was beside a decision")]
     (never,) = [line for line in tell(routed_twice()) if line.mark is Mark.NEVER]

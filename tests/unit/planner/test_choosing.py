@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent
 from haltpoint.contracts.work.intent import IntentEntry

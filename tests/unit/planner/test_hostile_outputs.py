@@ -9,7 +9,8 @@ from functools import partial
 import pytest
 
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation

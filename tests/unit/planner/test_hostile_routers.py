@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from haltpoint.chain.model.outputs import StartChild, Think
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent

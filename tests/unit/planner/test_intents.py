@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from haltpoint.contracts.events import IntentDrafted, IntentRequested, PlanDrafted, PlanRequested, ThoughtRequest
+from haltpoint.contracts.commands import IntentRequested, PlanRequested, ThoughtRequest
+from haltpoint.contracts.events import IntentDrafted, PlanDrafted
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
-from haltpoint.testing.script import Conversation
+from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.prompting import prompts, tool_forms
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.results import ALL_TOGETHER, shown
@@ -39,7 +39,7 @@ PLAN = Plan(
         Step(id="send", description="Write to him", required_tools=("send_message",), dependencies=("find",)),
     )
 )
-NO_CALL = Correction(violation=Violation.NO_CALL, message="Call send_message in this form: {...}.")
+NO_CALL = Correction(violation=Violation.NO_CALL, message="Call send_message.", form="The form is: {...}")
 
 
 def context(kind: ThoughtKind, step: str | None = None, **more: Any) -> Context:
@@ -215,7 +215,7 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
         )
     )  # fmt: skip
     assert prompt.messages[-2] == {"role": "assistant", "content": "I've sent it!"}
-    assert NO_CALL.message in prompt.messages[-1]["content"]
+    assert "- Call send_message. The form is: {...}\n" in prompt.messages[-1]["content"]
     assert prompt.force
     assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
     assert prompt.schema == tool_forms.call_schema([SEND])

@@ -36,7 +36,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError

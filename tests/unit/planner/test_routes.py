@@ -9,7 +9,7 @@ import pytest
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent
@@ -17,6 +17,7 @@ from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Decided
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
+from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
@@ -77,6 +78,8 @@ def test_the_decision_of_the_page_is_one() -> None:
         json.dumps(SAID),
         f"```json\n{json.dumps(SAID)}\n```",
         f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---",
+        f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---\nWhat is behind it is not read.",
+        f"{json.dumps(SAID)}<|im_end|>",
         f'{json.dumps(SAID)}\n{{"tool": "find_order", "arguments": {{"query": "17"}}}}',
     ],
 )
@@ -151,10 +154,11 @@ def test_i2_calls_of_tools_stay_beside_the_decision() -> None:
         (f"You could say {json.dumps(SAID)} but I would not.", "inside of prose"),
         (f"{json.dumps(SAID)}\nWait, no: I must ask for the order first. [1]", "inside of prose"),
         (f"{json.dumps(SAID)}\nI take that back: {{}}", "inside of prose"),
-        (
-            f"I do so:\n---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---\nOr not. {{}}",
-            "inside of prose",
-        ),
+        (f"The page says:\n> {json.dumps(SAID)}", "inside of prose"),
+        (f"The form is `{json.dumps(SAID)}`", "inside of prose"),
+        (f'It said "{json.dumps(SAID)}"', "inside of prose"),
+        (f"Like this:\n```\n{json.dumps(SAID)}", "inside of prose"),
+        (f"{json.dumps(SAID)} and {json.dumps(SAID)}", "inside of prose"),
         (f"find_order({json.dumps(SAID)})", "inside of prose"),
         ({"target_agent": None}, "names no agent"),
         ({"target_agents": []}, "names no agent"),
@@ -246,3 +250,24 @@ def test_i2_what_an_agent_said_is_data_behind_the_decision_in_its_own_form() -> 
 
 def test_i4_whom_to_ask_is_a_tool_of_the_supervisor() -> None:
     assert [one["function"]["name"] for one in asked(tools=(human_tool.NAME,)).tools] == [human_tool.NAME]
+
+
+@pytest.mark.parametrize(
+    ("name", "tools", "meant"),
+    [
+        ("Billing", TOOLS, "billing"),
+        ("functions.BILLING", TOOLS, "billing"),
+        ("Find_Order", TOOLS, "Find_Order"),
+        ("BILLING", specs(*HANDS, ToolSpec(name="Billing", kind=ToolKind.AGENT)), "BILLING"),
+        ("Billing", specs(*HANDS, ToolSpec(name="Billing", kind=ToolKind.AGENT)), "Billing"),
+        ("Billing", specs(*HANDS, spec("Billing")), "Billing"),
+    ],
+)
+def test_i1_a_call_names_an_agent_in_any_case_where_one_fits_and_a_tool_exactly(
+    name: str, tools: dict[str, ToolSpec], meant: str
+) -> None:
+    native = Reply("", (NativeCall(name, '{"task": "Pay it back"}'),))
+    in_words = Reply(json.dumps({"tool": name, "arguments": {"task": "Pay it back"}}))
+    for reply in (native, in_words):
+        assert names(draft_proposal(reply, tools)) == [meant]
+        assert names(draft_decision(reply, tools, GOAL)) == [meant]

@@ -1,7 +1,10 @@
 """The function of an operator that routes tasks: what it gets, what it may return, and what becomes of its failures."""
 
 import asyncio
+import threading
 import time
+from collections.abc import Awaitable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +29,26 @@ async def without_waiting(goal: str, context: dict[str, Any], names: list[str]) 
     return names[1]
 
 
+def returns_what_is_awaited(goal: str, context: dict[str, Any], names: list[str]) -> Awaitable[str]:
+    return without_waiting(goal, context, names)
+
+
 def blocking(goal: str, context: dict[str, Any], names: list[str]) -> str:
     time.sleep(0.5)
     return "billing"
+
+
+RELEASED, GIVEN = threading.Event(), ContextVar("GIVEN", default="nothing")
+
+
+def hanging(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    RELEASED.wait(10)
+    context["returns"].append("it has ended")
+    return "billing"
+
+
+def looking_around(goal: str, context: dict[str, Any], names: list[str]) -> str:
+    return GIVEN.get()
 
 
 def broken(goal: str, context: dict[str, Any], names: list[str]) -> str:
@@ -69,6 +89,7 @@ async def test_i1_a_function_returns_a_name_or_a_decision(returns: object, decid
 
 async def test_i1_it_may_be_async() -> None:
     assert (await ask("without_waiting")).targets == ("technical",)
+    assert (await ask("returns_what_is_awaited")).targets == ("technical",)
 
 
 @pytest.mark.parametrize("returns", [None, 7, ["billing"], {"agent": "billing"}, {"target_agent": None}])
@@ -100,6 +121,12 @@ async def test_i1_one_that_would_end_the_planner_has_failed(name: str, error: Ba
         await ask(name, error)
 
 
+async def test_i1_one_that_runs_out_of_what_it_looks_through_has_failed() -> None:
+    """No future can hold this error: the caller would wait for as long as it may."""
+    with pytest.raises(HaltpointError, match="ending failed: RuntimeError: it raised StopIteration"):
+        await ask("ending", StopIteration())
+
+
 async def test_i1_a_module_that_ends_itself_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "routes_that_end.py").write_text("raise SystemExit(3)")
     monkeypatch.syspath_prepend(tmp_path)
@@ -107,7 +134,66 @@ async def test_i1_a_module_that_ends_itself_cannot_be_loaded(tmp_path: Path, mon
         await run("routes_that_end:choose", "the goal", {}, NAMES)
 
 
+async def test_i1_a_module_whose_import_says_very_much_is_told_in_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "routes_that_talk.py").write_text("raise ImportError('x' * 1_000_000)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(HaltpointError, match="cannot be loaded: ImportError: xxx") as caught:
+        await run("routes_that_talk:choose", "the goal", {}, NAMES)
+    assert len(str(caught.value)) < 5000
+
+
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("name", ["ending", "ending_later"])
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (TimeoutError("the database is slow"), "TimeoutError: the database is slow"),
+        (WordlessError(), "WordlessError"),
+        (SystemExit(WordlessError()), "RuntimeError: it raised SystemExit"),
+    ],
+)
+async def test_i1_what_it_raises_is_its_own_error(name: str, error: BaseException, why: str) -> None:
+    with pytest.raises(HaltpointError) as caught:
+        await ask(name, error)
+    assert (caught.value.what.endswith("failed"), caught.value.why) == (True, why)
+
+
 async def test_i1_one_that_blocks_stops_nothing_else_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routing_function, "PATIENCE", 0.05)
-    with pytest.raises(HaltpointError, match="too slow"):
+    with pytest.raises(HaltpointError, match=r"too slow: it took more than 0\.05 s"):
         await ask("blocking")
+
+
+def test_i1_those_that_never_end_leave_the_others_their_threads_and_the_planner_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What asyncio has for all is a few threads, and its loop waits for each when it ends."""
+    RELEASED.clear()
+    ended, before = list[str](), set(threading.enumerate())
+
+    async def run_them() -> Decided:
+        monkeypatch.setattr(routing_function, "PATIENCE", 0.05)
+        found = await asyncio.gather(*(ask("hanging", ended) for _ in range(40)), return_exceptions=True)
+        assert all("too slow" in str(one) for one in found)
+        monkeypatch.setattr(routing_function, "PATIENCE", 5)
+        return await ask("by_context", "billing")
+
+    assert asyncio.run(run_them()).targets == ("billing",)
+    assert ended == []
+    hanging_still = set(threading.enumerate()) - before
+    assert (len(hanging_still), {one.daemon for one in hanging_still}) == (40, {True})
+    RELEASED.set()
+    for one in hanging_still:
+        one.join()
+    assert len(ended) == 40
+
+
+async def test_i1_it_sees_the_variables_of_the_context_that_it_is_called_in() -> None:
+    GIVEN.set("technical")
+    assert (await ask("looking_around")).targets == ("technical",)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.testing.script import Conversation, Following, Script, fill
+from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import Following, Script, fill
 
 
 def following(*rules: dict[str, Any]) -> Following:

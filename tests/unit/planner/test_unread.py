@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.events import ActionProposed, ActionRequested, AnswerDrafted, AnswerRequested, ThoughtRequest
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Style, Task
-from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.parsing.shown import IN_DOUBT
@@ -178,6 +179,9 @@ CALLED = [
     '[send(to="u1", text="hi")]',
     'send(to="u1", text="hi")',
     "```tool_code\nprint(send(to='u1', text='hi'))\n```",
+    "tool_code\nprint(send(to='u1', text='hi'))",
+    "await send(to='u1', text='hi')",
+    "print(await send(to='u1', text='hi'))",
     '{"send": {"to": "u1", "text": "hi"}}',
     "{'tool': 'send', 'arguments': {'to': 'u1', 'text': 'hi'}}",
     '{"recipient_name": "functions.send", "parameters": {"to": "u1"}}',
@@ -214,6 +218,15 @@ UNREADABLE = [
     "Thought: I write.\nAction: send\nAction Input: u1",
     'Tool: send\nInput: {"to": "u1"}',
     'to=functions.send {"to": "u1"}',
+    'commentary to=functions.send json{"to": "u1"}',
+    'assistantcommentary to=functions.send <|constrain|>json{"to": "u1"}',
+    'analysisI write to her.assistantcommentary to=functions.send json {"to": "u1"}',
+    'call:send{to:"u1"}',
+    '<tool_use><name>send</name><arguments>{"to": "u1"}</arguments></tool_use>',
+    '<tools>\n  <send to="u1"/>\n</tools>',
+    '<tools>\n  <send to="u1"/>\n  <send to="u2"/>\n</tools>',
+    '<send to="u1">\n  now\n</send>',
+    "await send(to='u1', text='h",
     '@send(to="u1")',
     "<tool>send</tool><tool_input>u1</tool_input>",
     "<use_mcp_tool><server_name>s</server_name><tool_name>send</tool_name><arguments>{}</arguments></use_mcp_tool>",
@@ -353,6 +366,7 @@ BESIDE = [
     f"The page shows:\n````\n```json\n{MADE}\n```\n````",
     f"The page shows:\n```\n```\n{MADE}\n```\n```",
     "I send it.\n```python\nsend(to='u1', text='hi')\n```",
+    "I send it.\nawait send(to='u1', text='hi')",
     "I send it.\n```py\nprint(send(to='u1', text='hi'))  # now\n```",
 ]
 ENDS = [
@@ -452,6 +466,49 @@ def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_c
     assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words.strip())
     drafted = answer(words, tools=TOOLS)
     assert (drafted.called, drafted.faults, drafted.text) == ((), (), words.strip())
+
+
+NAMELESS = [
+    '<tool name="hammer"><price>3</price></tool>',
+    '<tools>\n  <tool name="hammer" price="3"/>\n</tools>',
+    '<function name="add"><param name="a"/></function>',
+    "The token <tool_call> begins a call, and a list of such tokens ends it.",
+    "[TOOL_CALLS] is a token of Mistral: it begins a list.",
+    "Use <function=foo> in Llama.",
+    '{"price": 3, /* in euros */ "tool": "hammer"}',
+    '{"tool": null, "arguments": {"price": 3}}',
+]
+
+
+@pytest.mark.parametrize("words", NAMELESS)
+@pytest.mark.parametrize("kind", [ThoughtKind.ACT, ThoughtKind.REASON, ThoughtKind.ANSWER])
+def test_c9_what_cannot_be_read_and_names_no_known_tool_is_asked_about_once(kind: ThoughtKind, words: str) -> None:
+    form = AnswerRequested if kind is ThoughtKind.ANSWER else ActionRequested
+    found: list[tuple[str, int]] = []
+    for corrections in ((), (Correction(violation=Violation.UNREADABLE, message="it cannot be read"),)):
+        request = ThoughtRequest(thought_id="c.s1.t1.1", kind=kind, step_id="s1", deadline=0, corrections=corrections)
+        message = reply_to(form(id="x", source="haltpoint/executor", data=request), Reply(words), TOOLS)
+        if isinstance(message, AnswerDrafted):
+            found.append((message.data.text, len(message.data.faults)))
+        else:
+            assert isinstance(message, ActionProposed)
+            found.append((message.data.proposal.content, len(message.data.proposal.faults)))
+    assert found == [(words, 1), (words, 0)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '<tool name="send" to="u1"/>',
+        "<tool_call>send to u1</tool_call>",
+        'I write: "tool": send, "arguments": hello',
+        "<function=send>[[1]]</function>",
+        'Action: \'send\'\nAction Input: {"to": "u1"}',
+    ],
+)
+def test_c9_what_names_a_known_tool_stays_unreadable(words: str) -> None:
+    proposal = draft_proposal(Reply(words), TOOLS, corrected=True)
+    assert (len(proposal.faults), proposal.calls, proposal.shown) == (1, (), False)
 
 
 @pytest.mark.parametrize("words", [*BESIDE, *QUOTED])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.events import ThoughtRequest
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task

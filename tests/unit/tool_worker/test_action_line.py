@@ -3,7 +3,7 @@
 import pytest
 import structlog
 
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.topology import EntryRef

@@ -1,6 +1,11 @@
 """CONTRACT E1: every failure of a tool has one type, says whether to try again, and says nothing that it should not."""
 
+import asyncio
+import errno
+import http.client
 import socket
+import ssl
+import subprocess
 import urllib.error
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,6 +17,7 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
+import redis
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -127,6 +133,65 @@ def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
 def test_after_a_broken_connection_the_tool_may_have_had_an_effect_with_another_request(error: Exception) -> None:
     assert classify(error).cause is Cause.BROKEN
     assert classify(error, (type(error),)).cause is Cause.NO_EFFECT
+
+
+def named(name: str, *bases: type[BaseException]) -> BaseException:
+    """An exception of a client that is not installed."""
+    error: BaseException = type(name, bases or (Exception,), {})()
+    return error
+
+
+def raised_from(cause: BaseException) -> BaseException:
+    error = RuntimeError("the bank cannot be asked")
+    error.__cause__ = cause
+    return error
+
+
+LOST: list[tuple[BaseException, str]] = [
+    (redis.ConnectionError("x"), "SERVER"),
+    (redis.BusyLoadingError("x"), "SERVER"),
+    (redis.TimeoutError("x"), "TIMEOUT"),
+    (urllib.error.URLError(ConnectionRefusedError(errno.ECONNREFUSED, "x")), "SERVER"),
+    (urllib.error.URLError(TimeoutError("x")), "TIMEOUT"),
+    *((OSError(number, "x"), "SERVER") for number in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ECONNABORTED)),
+    (OSError(errno.ETIMEDOUT, "x"), "TIMEOUT"),
+    (ssl.SSLEOFError("x"), "SERVER"),
+    (asyncio.IncompleteReadError(b"", 5), "SERVER"),
+    (http.client.IncompleteRead(b""), "SERVER"),
+    (http.client.RemoteDisconnected("x"), "SERVER"),
+    (subprocess.TimeoutExpired("x", 1), "TIMEOUT"),
+    (named("ConnectTimeout", type(named("ConnectionError", OSError)), type(named("Timeout", OSError))), "TIMEOUT"),
+    (named("SSLError", type(named("ConnectionError", OSError))), "SERVER"),
+    (named("ServerDisconnectedError", type(named("ClientConnectionError", OSError))), "SERVER"),
+    (named("ClientPayloadError"), "SERVER"),
+    (named("ChunkedEncodingError", OSError), "SERVER"),
+    (named("ConnectTimeoutError"), "TIMEOUT"),
+    (named("AutoReconnect", type(named("ConnectionFailure"))), "SERVER"),
+    (named("ConnectionClosedError"), "SERVER"),
+    (raised_from(raised_from(httpx.ReadTimeout("x"))), "TIMEOUT"),
+    (raised_from(urllib.error.URLError(OSError(errno.EHOSTUNREACH, "x"))), "SERVER"),
+    (urllib.error.URLError("unknown url type"), "UNKNOWN"),
+    (OSError(errno.ENOENT, "x"), "UNKNOWN"),
+    (ssl.SSLCertVerificationError("x"), "UNKNOWN"),
+    (redis.ResponseError("x"), "UNKNOWN"),
+    (named("TimeoutSettingError"), "UNKNOWN"),
+    (raised_from(KeyError("x")), "UNKNOWN"),
+]
+
+
+@pytest.mark.parametrize(("error", "kind"), LOST, ids=[repr(row[0])[:60] for row in LOST])
+def test_time_limits_and_connections_are_known_by_name_whichever_client_lost_them(
+    error: BaseException, kind: str
+) -> None:
+    failure = classify(error)
+    cause = Cause.UNDECLARED if kind == "UNKNOWN" else Cause.BROKEN
+    assert (failure.fault.error_type.value, failure.cause) == (kind, cause)
+
+
+def test_an_exception_that_causes_itself_is_classified() -> None:
+    error = RuntimeError("x")
+    error.__cause__ = error
+    assert classify(error).cause is Cause.UNDECLARED
 
 
 def test_validation_names_the_fields_and_not_the_values() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from haltpoint import register
-from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.topology import EntryRef

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from haltpoint import hook
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.observability.telemetry import Tracing

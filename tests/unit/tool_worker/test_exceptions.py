@@ -15,7 +15,7 @@ import structlog
 from pydantic import BaseModel, TypeAdapter
 
 from haltpoint import Ctx
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Option, Target
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -220,6 +220,23 @@ async def test_e5_a_doubt_shows_all_words_of_the_exception_and_its_place() -> No
     fault = fault_of(await run_call(raising(lambda: RuntimeError(words), after=True, is_async=True)))
     assert fault.error_type is ErrorType.IN_DOUBT
     assert "RuntimeError: the bank answered: order 17 is booked, reference 4711 (test_exceptions.py:" in fault.message
+
+
+def in_group(line: str) -> BaseException:
+    return ExceptionGroup(line, [ValueError("a"), KeyError("b")])
+
+
+@pytest.mark.parametrize("made", [in_group, StopIteration, lambda _: RuntimeError("outer")])
+async def test_e5_a_doubt_shows_the_place_of_a_group_and_of_what_python_wraps(
+    made: Callable[[str], BaseException],
+) -> None:
+    async def book() -> None:
+        raise made("x") from ValueError("never raised")
+
+    fault = fault_of(await run_call(register(book, name="book")))
+    assert fault.error_type is ErrorType.IN_DOUBT
+    line = book.__code__.co_firstlineno + 1
+    assert f"(test_exceptions.py:{line})" in fault.message
 
 
 async def test_e5_a_malformed_result_that_a_person_says_failed_is_no_text_for_the_model() -> None:

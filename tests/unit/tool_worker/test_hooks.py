@@ -19,13 +19,13 @@ from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import ToolRequested
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome, Target
-from haltpoint.contracts.views import ProgressView
+from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef

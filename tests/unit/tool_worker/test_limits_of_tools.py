@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
@@ -113,7 +113,7 @@ async def test_e6_a_limited_call_rests_until_its_moment_and_does_not_run() -> No
     assert metadata is not None
     assert (fault.error_type, fault.retry_after, fault.no_effect) == (ErrorType.RATE_LIMIT, 7.5, True)
     assert fault.message == "send waits for the rate_limit 1/s of send"
-    assert (metadata.limit, metadata.again) == ("the rate_limit 1/s of send", True)
+    assert (metadata.limit, metadata.again, metadata.attempt) == ("the rate_limit 1/s of send", True, 0)
     assert RAN == []
 
 
@@ -124,8 +124,10 @@ async def test_e6_a_call_waits_itself_for_a_moment_that_is_near() -> None:
 
 
 async def test_e6_its_attempts_are_those_that_ran() -> None:
-    await run_call(unlimited(), LIMITED, attempt=5, limited=3)
+    ran = await run_call(unlimited(), LIMITED, attempt=5, limited=3)
+    held = await run_call(unlimited(PaperLimits([rests(7.5)])), LIMITED, attempt=6, limited=3)
     assert RAN == ["c.s.1 2"]
+    assert [one.metadata and one.metadata.attempt for one in (ran, held)] == [2, 2]
 
 
 async def test_e6_of_a_queue_that_has_failed_each_call_asks_until_there_were_no_failures_lately() -> None:

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from posixpath import normpath
 from typing import Annotated, Any
 
 import msgspec
@@ -14,18 +13,17 @@ import pytest
 from haltpoint import Ctx, FromResult, Option, Target, ToolError, ToolResult, hook, tool
 from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.state import Action, ActionStatus
-from haltpoint.contracts.events import ToolRequested
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, Metadata, NestedCall, NextAction, Outcome
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Tool, tool_of
-from haltpoint_tool_worker.admission import given
 from haltpoint_tool_worker.nested import MOST_CALLS
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
@@ -461,6 +459,11 @@ async def summary(page: str, ctx: Ctx) -> Any:
     return await ctx.call("fetch", url=page)
 
 
+@tool(read_only=True, outward=True)
+async def visit(page: str, ctx: Ctx) -> Any:
+    return await ctx.call("fetch", url=page)
+
+
 @tool
 async def pass_on(words: str, ctx: Ctx) -> Any:
     """Takes the target out of a text."""
@@ -468,8 +471,8 @@ async def pass_on(words: str, ctx: Ctx) -> Any:
 
 
 @tool
-async def tidy(words: str, ctx: Ctx) -> Any:
-    return await ctx.call("deliver", to=normpath(words.split()[-1]) if words else ".")
+async def announce(words: str, ctx: Ctx) -> Any:
+    return await ctx.call("deliver", to="alerts")
 
 
 @tool
@@ -477,7 +480,7 @@ async def forward(by: str, mailbox: str, ctx: Ctx) -> Any:
     return await ctx.call("deliver", to=mailbox)
 
 
-CALLING = (notify, relay, deliver, fetch, summary, pass_on, tidy, forward)
+CALLING = (notify, relay, deliver, fetch, summary, visit, pass_on, announce, forward)
 FOUND = {"c.find.1": Action("c.find.1", 0, 1, "find", "{}", ActionStatus.DONE, outcome=KNOWN, data='{"id": "u1"}')}
 
 
@@ -495,28 +498,23 @@ def of(kind: SourceKind, where: str = "") -> dict[str, Source]:
         ("notify", {"mailbox": "u1"}, {"context": {"me": "u1"}}, "u1"),
         ("notify", {"mailbox": "u1"}, {"unasked": "literal"}, "u1"),
         ("relay", {"mailbox": "u1"}, {}, "its to must come from find.id"),
-        ("relay", {"mailbox": "e@x.org"}, {}, "Declare mailbox of notify as Annotated[str, Target]"),
-        ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "Declare mailbox of notify"),
+        ("relay", {"mailbox": "e@x.org"}, {}, "Give deliver a step of its own"),
+        ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.TEXT)}, "that comes from a text. Declare mailbox"),
         ("notify", {"mailbox": "e@x.org"}, {"sources": of(SourceKind.GOAL)}, "e@x.org"),
         ("notify", {"mailbox": "e@x.org"}, {"unasked": "advisory"}, "e@x.org"),
         ("notify", {"mailbox": "x", "whom": "e@x.org"}, {}, "e@x.org"),
-        ("pass_on", {"words": "Hello - E@x.org."}, {}, "Declare words of pass_on"),
-        ("pass_on", {"words": "Hello to-e@x.org"}, {}, "Declare words of pass_on"),
-        ("pass_on", {"words": "Hello - ann"}, {"sources": {"words": Source(source=SourceKind.TEXT)}}, "Declare words"),
-        ("pass_on", {"words": "Hello - e@x.org"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "e@x.org"),
-        ("tidy", {"words": "team/x/../f.md"}, {}, "Declare words of tidy"),
-        ("tidy", {"words": "evil/" + "x/../" * 50 + "f.md"}, {}, "Declare words of tidy"),
-        ("tidy", {"words": "see team/x/../f.md"}, {}, "Declare words of tidy"),
-        ("tidy", {"words": ""}, {}, '"value":"."'),
-        ("tidy", {"words": "team/x/../f.md"}, {"sources": {"words": Source(source=SourceKind.GOAL)}}, "team/f.md"),
+        ("pass_on", {"words": "Hello - E@x.org."}, {}, "E@x.org"),
+        ("pass_on", {"words": "e@x.org"}, {}, "Declare words of pass_on"),
+        ("announce", {"words": "Two alerts today"}, {}, "alerts"),
         (
             "forward",
             {"by": "ann@x.org", "mailbox": "evil/../ann@x.org"},
             {"sources": {"by": Source(source=SourceKind.GOAL)}},
             "Declare mailbox of forward",
         ),
-        ("summary", {"page": "https://x.org"}, {}, "Declare page of summary"),
-        ("summary", {"page": "https://x.org"}, {"sources": {"page": Source(source=SourceKind.TEXT)}}, "https://x.org"),
+        ("summary", {"page": "https://x.org"}, {}, "fetch is declared outward, and summary is not"),
+        ("visit", {"page": "https://x.org"}, {}, "that only the model named. Declare page of visit"),
+        ("visit", {"page": "https://x.org"}, {"sources": {"page": Source(source=SourceKind.TEXT)}}, "https://x.org"),
     ],
 )
 async def test_c13_a_nested_value_keeps_the_source_that_it_had_at_its_caller(
@@ -652,19 +650,3 @@ async def test_progress_of_nested_calls_is_that_of_one_action(monkeypatch: pytes
     assert (await run_call("parts", more=(part, parts), paper=paper)).outcome.success
     await asyncio.sleep(0)  # the last reports are on their way
     assert [one.text for one in paper.shown] == ["part 0"]
-
-
-def test_c13_the_texts_of_a_caller_are_split_once_whatever_it_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    split: list[str] = []
-
-    def paths(text: str) -> frozenset[str]:
-        split.append(text)
-        return frozenset()
-
-    monkeypatch.setattr(given, "_paths", paths)
-    texts = {f"text{number}": f"{number} some words" for number in range(40)}
-    message = ToolRequested.Data(action_id="c.s.1", tool="x", timeout=1, deadline=1)
-    job = Job(EntryRef(0, "tools:default", "1-0"), message, json.dumps(texts), None, 1, 0.0)
-    to = [f"user{number}@x.org" for number in range(40)]
-    assert given.handed_on(job, ToolSpec(name="x"), {"to": to}, ToolSpec(name="y")) == {}
-    assert sorted(split) == sorted(texts.values())

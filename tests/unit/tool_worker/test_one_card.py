@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint import hook
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import ProposedCall

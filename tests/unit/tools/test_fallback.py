@@ -74,8 +74,12 @@ def test_e3_the_fallbacks_of_a_fallback_are_behind_it_with_the_parameters_of_the
         ((send("a", idempotent=True, fallback=(to("b"),)), send("b")), "b is neither that nor read-only"),
         ((send("a", fallback=(to("b"),)), send("b", destructive=True)), "b is declared destructive, and a is not"),
         (
-            (send("a", read_only=True, fallback=(to("b"),)), send("b", read_only=True, outward=True, internal=True)),
-            "b is declared internal and outward",
+            (send("a", fallback=(to("b"),)), send("b", destructive=True, internal=True)),
+            "b is declared destructive and internal",
+        ),
+        (
+            (send("a", read_only=True, fallback=(to("b"),)), send("b", read_only=True, outward=True)),
+            "b is declared outward, and a is not",
         ),
         ((send("a", fallback=(to("b"),)), send("b", plan=line_plan(1))), "a skill with steps"),
         ((send("a", "x", fallback=(to("b"),)), send("b", "y")), "it has no x; it needs y, which is not always given"),

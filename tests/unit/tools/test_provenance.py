@@ -27,7 +27,8 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from haltpoint.chain.checks.sources import without_origin
 from haltpoint.chain.model.schemas import argument_faults
-from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.results import Confirmation
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, tool, tool_of

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.contract import Tools, open_to_models
 from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.model.state import PlanOrigin, Routing
+from haltpoint.chain.model.state import Routing
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import levels_of
 from haltpoint.contracts.tools import ToolKind, ToolSpec
@@ -128,7 +129,8 @@ def hand_on_fault(work: Work, name: str, arguments: Mapping[str, Any]) -> str | 
     if levels_of(work.id) + 1 >= MOST_DEEP:
         return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Do it without another agent."
     if assigned is None or assigned.chains - work.below.chains < 1:
-        return f"{name} cannot take it: the task has used up its {MOST_CHAINS} chains. Do it without another agent."
+        why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
+        return f"{name} cannot take it: {why}. Do it without another agent."
     goal = _alike(goal_in(arguments))
     above = (one for one in work.world.tree if work.id.startswith(f"{one.id}~"))
     if any(one.task.agent == name and _alike(one.task.goal) == goal for one in (work.chain, *above)):

@@ -21,7 +21,8 @@ from haltpoint.chain.checks.templates import MOST_LEVELS, fill, judged
 from haltpoint.chain.model.canonical import canonical
 from haltpoint.chain.model.references import read_json, references, write_json
 from haltpoint.chain.model.schemas import Compiled, compiled
-from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.typed import Nodes, exact, walked
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of

@@ -72,12 +72,18 @@ def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
 
 
 def call_form(spec: ToolSpec) -> str:
-    """The exact form of a call as JSON text, with a placeholder for each parameter."""
+    """The exact form of a call as JSON text, with a placeholder for each parameter; of two names of one the first."""
     properties = spec.parameters.get("properties")
     named: dict[str, Any] = properties if isinstance(properties, dict) else {}
-    kinds = {name: str(schema.get("type")) if isinstance(schema, dict) else "" for name, schema in named.items()}
-    arguments = {name: _PLACEHOLDERS.get(kind, f"<{name}>") for name, kind in kinds.items()}
+    arguments = {name: _placeholder(name, schema) for name, schema in named.items()}
+    if spec.name == human_tool.NAME:
+        del arguments[human_tool.OTHER_NAME]
     return write_json({"tool": spec.name, "arguments": arguments})
+
+
+def _placeholder(name: str, schema: Any) -> Any:
+    kind, least = (str(schema.get("type")), schema.get("minItems")) if isinstance(schema, dict) else ("", None)
+    return [f"<{name}>"] if kind == "array" and least else _PLACEHOLDERS.get(kind, f"<{name}>")
 
 
 def unknown(name: str, tools: Tools, named: Collection[str]) -> str:

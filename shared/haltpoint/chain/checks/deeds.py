@@ -15,14 +15,14 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.checks.places import FORMATS, is_named
-from haltpoint.chain.model import limits
 from haltpoint.chain.model.canonical import UNSEEN, words_of
 from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.typed import said
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_id
-from haltpoint.contracts.people.phrases import phrases
 from haltpoint.contracts.results import DeedWords
 from haltpoint.contracts.secrets import STARS, names_secret, without_secrets
 from haltpoint.contracts.tools import ToolSpec
@@ -164,20 +164,25 @@ def false_marks(work: Work, index: int | None, words: str) -> tuple[Correction, 
 
 def cite(work: Work, words: str) -> str:
     """The words as the user reads them; sentences whose marks prove nothing are noted as unproven."""
-    own = phrases(limits.language(work.chain.task, work.world.policy))
-    work.cited = any(_line_of(work, mark) is not None for mark in marks_in(words, work.graph.index))
+    cited = (_action_of(work, mark) for mark in marks_in(words, work.graph.index))
+    work.cited = any(one is not None and not with_effects(work.world.spec(one.tool)) for one in cited)
     off = work.mode(None) is Mode.OFF
     text, unproven = rendered(
-        words, work.graph.index, lambda mark: _line_of(work, mark) or (mark[0] if off else None), own.unproven
+        words, work.graph.index, lambda mark: _line_of(work, mark) or (mark[0] if off else None), work.own.unproven
     )
     work.unproven = tuple(dict.fromkeys((*work.unproven, *unproven)))
     return text
 
 
-def _line_of(work: Work, mark: Mark) -> str | None:
-    """What the action did, if its receipt is a successful one."""
+def _action_of(work: Work, mark: Mark) -> Action | None:
+    """The action of a mark, if its receipt is a successful one."""
     action = work.actions.get(action_id(work.chain.id, mark["step"], int(mark["number"])))
-    if action is None or not action.satisfies:
+    return action if action is not None and action.satisfies else None
+
+
+def _line_of(work: Work, mark: Mark) -> str | None:
+    """What the action of a mark did, if its receipt is a successful one."""
+    if (action := _action_of(work, mark)) is None:
         return None
     spec, deed = work.world.spec(action.tool), action.told.deed
     return deed.says if deed else deed_line(spec, action.ran, action.data)

@@ -15,9 +15,12 @@ from haltpoint.chain.checks.contract import open_to_models
 from haltpoint.chain.checks.sources import earlier_goals
 from haltpoint.chain.model.canonical import plain
 from haltpoint.chain.model.state import goal_in_full
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
-from haltpoint.contracts.policy import Does
+from haltpoint.chain.words.patterns_english import DO_NOT
+from haltpoint.contracts.people.humans import NO
+from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.work.thoughts import Correction, Violation
@@ -27,6 +30,11 @@ MOST_QUOTED: Final = 200
 
 SHOWN: Final = 5
 """Quotes, marks and tools that a correction names."""
+
+_NO: Final = re.compile(
+    rf"\W*(?:{'|'.join(NO)})(?![\w@-])(?!\.?\s*#?\d|\s+(?:problem|worr|objection|issue|doubt|kidding))", re.IGNORECASE
+)
+"""An answer that begins with a no. "No. 5" and "no problem" are none."""
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 
@@ -50,7 +58,12 @@ def goal_of(work: Work) -> str:
 
 def users_goal(work: Work) -> str:
     """What the user asks for, whatever an agent has made of it (I1), with what persons said in the chain itself."""
-    return goal_in_full(work.task, work.task.asked if work.goal is None else work.goal, work.answers)
+    return "\n".join((_goal_alone(work), *work.answers))
+
+
+def _goal_alone(work: Work) -> str:
+    """The user's goal without what they said in the chain."""
+    return goal_in_full(work.task, work.task.asked if work.goal is None else work.goal, ())
 
 
 def inside_agents(work: Work) -> frozenset[str]:
@@ -71,9 +84,9 @@ def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
     What is wrong with the model's quotes comes back: such entries do not count.
     """
     wrong: tuple[str, ...] = ()
-    given = work.chain.task.intent
+    given, kept = work.chain.task.intent, of_answers(work)
     if given is not None and work.task.asked is not None:
-        work.intent = _joined(intent_of(work), given)
+        work.intent = _joined(intent_of(work), kept, given)
         return ()
     if given is not None:
         own = _marked(given, lambda _: True, origin=IntentOrigin.SUBMITTER)
@@ -82,7 +95,7 @@ def take_up(work: Work, drafted: Intent | None) -> tuple[str, ...]:
         own = _marked(read, lambda entry: not _misquoted(work, entry), origin=IntentOrigin.GOAL)
         entries = (*read.effects_asked, *read.ask_before, *read.forbidden)
         wrong = tuple(quote for entry in entries for quote in _misquoted(work, entry))
-    work.intent = _joined(intent_of(work), own, _by_patterns(work))
+    work.intent = _joined(intent_of(work), kept, own, _by_patterns(work))
     return tuple(f'"{quote[:MOST_QUOTED]}" is no quote from the goal. Copy whole words of it.' for quote in wrong)
 
 
@@ -103,23 +116,43 @@ def note_look(work: Work, seen: Intent) -> None:
     work.intent = _joined(intent, intent, found)
 
 
+def of_answers(work: Work) -> Intent:
+    """What persons' answers in this chain want to be asked about."""
+    return _marked(intent_of(work), lambda one: one.origin is IntentOrigin.ANSWER)
+
+
+def note_answer(work: Work, said: str) -> None:
+    """Keep what a person's answer to a question of the model wants to be asked about from now on, whatever was allowed
+    before: what patterns find in it, and after a no every effect. A literal plan has no intent.
+    """
+    no = [IntentEntry(tools=(ALL,), words=" ".join(said.split())[:MOST_QUOTED])] if _NO.match(plain(said)) else []
+    found = Intent(ask_before=(*no, *conditions_of(said, _patterns(work), _limited(work))))
+    if found.ask_before and work.origin is not PlanOrigin.LITERAL:
+        intent, own = intent_of(work), _marked(found, lambda _: True, origin=IntentOrigin.ANSWER)
+        work.intent = msgspec.structs.replace(_joined(intent, own, intent), approved=())
+
+
+def _patterns(work: Work) -> list[Pattern]:
+    off = work.chain.task.patterns_off
+    return [one for one in work.world.policy.patterns if not {ALL, one.id}.intersection(off)]
+
+
+def _limited(work: Work) -> dict[str, ToolSpec]:
+    """The tools that a condition may be about."""
+    return {name: spec for name, spec in work.world.tools.items() if with_effects(spec) and not spec.internal}
+
+
 def _by_patterns(work: Work) -> Intent:
-    task, tools = work.chain.task, work.world.tools
+    task, patterns, limited, inside = work.chain.task, _patterns(work), _limited(work), inside_agents(work)
     words, session = users_goal(work), task.context.get("active_session")
-    patterns = [one for one in work.world.policy.patterns if not {ALL, one.id}.intersection(task.patterns_off)]
-    inside = inside_agents(work)
-    served = [name for name, spec in tools.items() if open_to_models(spec, task) or name in inside]
-    limited = {name: spec for name, spec in tools.items() if with_effects(spec) and not spec.internal}
-    conditions = conditions_of(words, patterns, limited)
+    served = [name for name, spec in work.world.tools.items() if open_to_models(spec, task) or name in inside]
+    conditions = conditions_of(_goal_alone(work), patterns, limited)
     if task.assigned is not None and task.assigned.floor:
         conditions += conditions_of(task.assigned.floor, patterns, limited)
-    asking = [one for one in patterns if one.does is Does.ASK_BEFORE]  # of earlier tasks, too (C15)
+    asking = [one for one in patterns if one.id != DO_NOT]  # of earlier tasks, too (C15)
     conditions += tuple(one for goal in earlier_goals(work) for one in conditions_of(goal, asking, limited))
-    return Intent(
-        effects_asked=required_by_words(words, session if isinstance(session, str) else "", patterns, served),
-        ask_before=tuple(entry for does, entry in conditions if does is Does.ASK_BEFORE),
-        forbidden=tuple(entry for does, entry in conditions if does is Does.FORBIDDEN),
-    )
+    asked = required_by_words(words, session if isinstance(session, str) else "", patterns, served)
+    return Intent(effects_asked=asked, ask_before=conditions)
 
 
 def _marked(intent: Intent, keep: Callable[[IntentEntry], bool], **about: Any) -> Intent:

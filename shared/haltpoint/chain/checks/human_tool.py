@@ -53,7 +53,10 @@ SPEC: Final = ToolSpec(
     timeout=86400.0,
 )
 
-_OFFERS: Final = ("options", "suggestions")
+OTHER_NAME: Final = "suggestions"
+"""What options may be called, too."""
+
+_OFFERS: Final = ("options", OTHER_NAME)
 _BOUNDS: Final = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _WORDS: Final = ("type", "title", "description", "properties", "required", "additionalProperties", "items", "enum")
 _LEVELS: Final = 6

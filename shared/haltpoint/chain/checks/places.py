@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from haltpoint.chain.model.canonical import ELSEWHERE, Form, form_of, words_of
-from haltpoint.chain.model.references import KEYS, Part, Path, Place, covers, general, parse_path, path_text, walk
+from haltpoint.chain.model.references import ANY, KEYS, Part, Path, Place, covers, general, parse_path, path_text, walk
+from haltpoint.chain.model.schemas import Compiled, compiled
 from haltpoint.chain.model.typed import FURTHER, Nodes, below, fields_of, nodes_of
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
@@ -79,7 +80,7 @@ def leaves(arguments: dict[str, Any], spec: ToolSpec = _PLAIN, targets: Targets 
         own = own or (bool(path) and isinstance(path[-1], str) and named(path[-1]))
         if isinstance(one, dict):
             nodes = nodes_at(spec, path)
-            fields, formed = fields_of(nodes, one), _is_formed(_under(spec, nodes, KEYS))
+            fields, formed = fields_of(nodes, one), _is_formed(nodes_at(spec, (*path, KEYS)))
             given = (Leaf((*path, name), name, name, one[name], named(name)) for name in fields.intersection(one))
             says = own and any(field.value and is_target(field, spec) for field in given)
             inside.update((*path, name) for name in one if own and not (says and name in fields))
@@ -131,14 +132,22 @@ def is_default(spec: ToolSpec, value: Any, path: Path) -> bool:
 
 def nodes_at(spec: ToolSpec, path: Path) -> Nodes:
     """The schemas of the value at a path of the arguments."""
-    nodes = nodes_of((spec.parameters,), spec.parameters)
+    known, spot = compiled(spec), tuple[Part, ...]()
+    nodes, numbered = _nodes_at(known, spot)
     for part in path:
-        nodes = _under(spec, nodes, part)
+        spot = (*spot, ANY if isinstance(part, int) and part >= numbered else part)
+        nodes, numbered = _nodes_at(known, spot)
     return nodes
 
 
-def _under(spec: ToolSpec, nodes: Nodes, part: Part) -> Nodes:
-    return nodes_of([below(node, part) for node in nodes], spec.parameters)
+@lru_cache(maxsize=1024)
+def _nodes_at(known: Compiled, path: Path) -> tuple[Nodes, int]:
+    """The schemas at a path, and how many items of a list they describe one by one: all others are alike."""
+    schema = known.spec.parameters
+    inner = [below(node, path[-1]) for node in _nodes_at(known, path[:-1])[0]] if path else (schema,)
+    nodes = nodes_of(inner, schema)
+    firsts = (node.get("prefixItems") for node in nodes)
+    return nodes, max((len(one) for one in firsts if isinstance(one, list)), default=0)
 
 
 @lru_cache(maxsize=4096)

@@ -24,7 +24,8 @@ from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.checks.templates import within
 from haltpoint.chain.model.canonical import ELSEWHERE, folders_of, form_of, plain
 from haltpoint.chain.model.references import KEYS, read_json, references, write_json, write_text
-from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.policy import Treatment
@@ -87,6 +88,7 @@ def form_fault(checked: CheckedCall) -> Correction | None:
     """
     work, spec = checked.work, checked.spec
     step, tools, mode, task = work.steps[checked.index], work.world.tools, checked.mode, work.task
+    form = ""
     if spec.name not in tools:
         violation, text = Violation.UNKNOWN_TOOL, unknown(spec.name, tools, tellable(work, checked.index))
     elif not may_call(step, spec, mode, task):
@@ -103,9 +105,9 @@ def form_fault(checked: CheckedCall) -> Correction | None:
         if not faults:
             return None
         text = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
-        text += f" The form is: {call_form(spec)}" if spec.name in tellable(work, checked.index) else ""
+        form = f"The form is: {call_form(spec)}" if spec.name in tellable(work, checked.index) else ""
         violation = Violation.BAD_ARGUMENTS
-    return Correction(violation=violation, tool=spec.name, message=text)
+    return Correction(violation=violation, tool=spec.name, message=text, form=form)
 
 
 def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:

@@ -17,7 +17,8 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Record, Resolve
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.state import Action, ActionStatus, PlanOrigin
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.facts import FactType

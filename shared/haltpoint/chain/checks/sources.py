@@ -8,7 +8,7 @@ are `recipient_id`, `letters[].recipient_id`.
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, Final
 
@@ -97,7 +97,7 @@ def _given(origins: Sequence[str], actions: Mapping[str, Action]) -> Iterator[An
     for tool, _, path in (origin.partition(".") for origin in origins):
         paths[tool].append(parse_path(path) or ())
     for action in actions.values():
-        if _is_origin(action, paths):
+        if _is_origin(action, paths.keys()):
             for at in (*(path for tool in action.tools for path in paths[tool]), ("selected", "id")):
                 yield from _inside(action.data, at)
         elif by_a_person(action) and not _inside(action.data, ("selected",)):
@@ -116,9 +116,9 @@ def origin_actions(spec: ToolSpec, actions: Mapping[str, Action]) -> tuple[str, 
     return tuple([one.id for one in actions.values() if _is_origin(one, tools) or by_a_person(one)])
 
 
-def _is_origin(action: Action, tools: Container[str]) -> bool:
-    by_a_tool = action.tool != human_tool.NAME and not action.in_models_words
-    return any(tool in tools for tool in action.tools) and by_a_tool and action.satisfies
+def _is_origin(action: Action, tools: Set[str]) -> bool:
+    by_a_tool = not tools.isdisjoint(action.tools) and action.tool != human_tool.NAME
+    return by_a_tool and action.satisfies and not action.in_models_words
 
 
 def by_a_person(action: Action) -> bool:
@@ -185,6 +185,7 @@ class Known:
             person, spec = by_a_person(action), work.world.tools.get(action.tool)
             if action.satisfies or person:  # of what refuses every option, the whole words
                 kind, known = (SourceKind.PERSON, self._named) if person else (SourceKind.RESULT, self._results)
+                kind = kind if spec or person else SourceKind.TEXT  # what is Foreign in it is no longer known
                 tool = compiled(spec) if spec else None
                 known.append(document(kind, f"{action.id} data", data, action.arguments, tool))
         if work.answers:
@@ -200,10 +201,11 @@ class Known:
         named = self.named(form) if form.text else MODEL
         if named is not None:
             return named
-        if not leaf.named and not isinstance(leaf.value, str):
-            where = next((one.where for one in self._results if form.text in one.numbers), None)
-            return MODEL if where is None else Source(source=SourceKind.RESULT, where=where)
-        for one in (one for needle in form.needles for one in self._documents if needle in one.folded):
+        amount = not leaf.named and not isinstance(leaf.value, str)
+        told = self._results if amount else self._documents
+        for one in (one for needle in form.needles for one in told if needle in one.folded):
+            if amount and form.text not in one.numbers:
+                continue
             found = one.find(form)
             if found is not None and found.source is not SourceKind.TEXT:
                 return found

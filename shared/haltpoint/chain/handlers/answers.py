@@ -6,7 +6,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import deed_of
-from haltpoint.chain.checks.goal import take_up
+from haltpoint.chain.checks.goal import note_answer, of_answers, take_up
 from haltpoint.chain.checks.intent import note_approval
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
@@ -15,7 +15,8 @@ from haltpoint.chain.handlers.thoughts import begin_assigned
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
-from haltpoint.chain.model.state import Action, OpenRequest, PlanOrigin
+from haltpoint.chain.model.state import Action, OpenRequest
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.assigning import assign
@@ -44,6 +45,7 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import UNDO
+from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 
 UNDER_WAY: Final = 60_000
@@ -83,6 +85,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
     answer, said, by = data.answer, data.answer.text, data.by
     picked = next((option for option in request.options if option.id == answer.option_id), None)
     action = work.actions.get(request.action_id, _NONE)
+    if request.kind is RequestKind.INPUT:
+        note_answer(work, said if picked is None else picked.title)
     match answer.decision:
         case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
             selected = {name: one for name, one in in_full(picked).items() if name != "value"}
@@ -225,7 +229,7 @@ def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Ne
     work.other_model = work.other_model or not rephrased
     if rephrased and (index is None or work.origin is PlanOrigin.REACT):  # for the whole task
         work.goal = words
-        work.intent = None  # other words are read anew, tool by tool
+        work.intent = ChainIntent(ask_before=of_answers(work).ask_before)  # other words are read anew, tool by tool
         take_up(work, None)
     reset_strikes(work, index)
     if index is None:

@@ -19,7 +19,8 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
-from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, PlanOrigin, Rest
+from haltpoint.chain.model.state import Action, Failure, Rest
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import child_for

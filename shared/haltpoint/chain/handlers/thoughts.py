@@ -7,13 +7,15 @@ import msgspec
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
 from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.goal import ask_again, goal_of, is_read_for, note_look, take_up
-from haltpoint.chain.checks.intent import forbidden, left_out, plan_pattern_faults, remind, tellable
+from haltpoint.chain.checks.intent import forbidden, tellable
+from haltpoint.chain.checks.owed import left_out, plan_pattern_faults, remind
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.schemas import SHOWN, compiled
-from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
 from haltpoint.chain.turns.assigning import assign, take_choice, waits_for_room
@@ -180,7 +182,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if data.findings is not None:
         return take_findings(work, data)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, "the model used more tokens than budgeted"))
+        return Completed(stand_in(work, work.own.spent))
     no_words = _no_words(data)
     corrections = tuple(no_words) or false_marks(work, None, data.text)
     if corrections:
@@ -193,9 +195,8 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if words:
         return deliver(work, words, data.thought_id)
     if data.faults:
-        return Completed(stand_in(work, "the model's reply could not be read"))
-    said = "called a tool instead of answering" if data.called else "said nothing"
-    return Completed(stand_in(work, f"the model {said}"))
+        return Completed(stand_in(work, work.own.unread))
+    return Completed(stand_in(work, work.own.called if data.called else work.own.silent))
 
 
 def _no_words(data: AnswerDrafted.Data) -> list[Correction]:

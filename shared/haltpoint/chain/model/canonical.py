@@ -65,7 +65,7 @@ def _apart(text: str) -> str:
 
 def _number(text: str) -> str:
     digits = re.sub(r"\D", "", text)
-    return f"+{digits.lstrip('0')}" if text.startswith(("+", "00")) else digits
+    return f"+{digits.removeprefix('00')}" if re.match(r"\+|00[ (]*[1-9]", text) else digits
 
 
 def _day(text: str) -> str:
@@ -88,10 +88,18 @@ def _stripped(text: str) -> str:
     return text.removeprefix("./").rstrip("/")
 
 
+_PHONE: Final = r"""
+    (?:\+|00)[ (]*[1-9](?:[ \-./()]{0,2}\d){6,}                      # with its country: +49 (30) 12-34-56
+  | (?=(?:\D*\d){7}) \(?0\d{1,5}\)? (?:[ \-./]{1,3}\d+)+             # with a zero before it: 030/123456-0
+  | (?=(?:\D*\d){7}) \(?\d{2,5}\)[ ]? \d(?:[ \-./]?\d)+            # (11) 98765-4321
+  | (?:1[ .-])? \d{3}[ .-]\d{3}[ .-]\d{4} | (?=(?:\D*\d){9}) \d{2,5}(?:[ ]\d{2,5})+   # 206-555-0123; blanks alone
+  | \d{4}(?:[ -]\d{4}){3} | \d{4}[ -]\d{6}[ -]\d{5} | \d{7,}      # a card; digits alone
+"""
+"""Numbers whose signs say nothing. Those of other numbers do: 192.168.1.110 is not 192.168.11.10."""
 _ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"
 _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
-    (re.compile(r"\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
+    (re.compile(r"\d{4}([-/])\d{1,2}\1\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
     (
         re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:/\\?#]*<{_ADDRESS}>", re.IGNORECASE),
         lambda t: t.lower().rpartition("<")[2].removesuffix(">").removeprefix("mailto:"),
@@ -104,7 +112,7 @@ TABLE: Final[tuple[_Row, ...]] = (
     ),
     (re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}"), lambda t: re.sub("[ -]", "", t).upper(), _apart),
     (
-        re.compile(r"(?!\d+\.\d{1,2}$)(?:\+|00)?[ (]*\d(?:[ \-./()]{0,2}\d){6,}"),
+        re.compile(_PHONE, re.VERBOSE),
         _number,
         lambda t: (r"(?:\+|00) ?" if t[0] == "+" else "") + _apart(t.lstrip("+")),
     ),
@@ -146,8 +154,8 @@ class Form:
                 return at, end
         if self.spelled is None or not self.is_in(folded(words)):
             return None
-        found = re.search(_LEFT + self.spelled(self.text) + _RIGHT, words, re.IGNORECASE)
-        return found and found.span()
+        found = re.finditer(_LEFT + self.spelled(self.text) + _RIGHT, words, re.IGNORECASE)
+        return next((one.span() for one in found if canonical(one[0]) == self.text), None)
 
 
 def _beginnings(text: str, wanted: str) -> Iterator[int]:

@@ -117,11 +117,6 @@ def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
     return "failed" if unkept else "skipped" if unchecked else "passed"
 
 
-def language(task: Task, policy: Policy) -> str:
-    """In which language the runtime says its own words (F1)."""
-    return task.language or policy.language
-
-
 def max_turns(task: Task, step: Step, policy: Policy) -> int:
     """How many proposals a step may ask for."""
     most = task.max_turns or policy.max_turns

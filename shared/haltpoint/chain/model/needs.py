@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Chain, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.model.state import Chain, StepRun
+from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
 INTENT = "intent"

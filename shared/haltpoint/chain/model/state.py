@@ -1,4 +1,4 @@
-"""Chain, step and action and their states: what one decision leaves to the next.
+"""Chain, step and action: what one decision leaves to the next.
 
 A `Chain` is whole in memory; in Redis each step and each action has fields of its own, so that what one
 action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
@@ -6,12 +6,12 @@ that a later decision may still need (`needs.py`).
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any, Final
 
 from msgspec import Struct, field, structs
 
 from haltpoint.chain.model.references import Graph
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
@@ -23,68 +23,6 @@ from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
-
-
-class ChainStatus(StrEnum):
-    """The states of a chain. The last three are final; the four before them wait for a person."""
-
-    ACCEPTED = "accepted"
-    PLANNING = "planning"
-    EXECUTING = "executing"
-    AWAITING_CLARIFICATION = "awaiting_clarification"
-    AWAITING_CONFIRMATION = "awaiting_confirmation"
-    AWAITING_INPUT = "awaiting_input"
-    ESCALATED = "escalated"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    def __init__(self, value: str) -> None:
-        self.final = value in ("completed", "failed", "cancelled")
-        """Whether nothing can change any more."""
-
-
-WAITING: dict[RequestKind, ChainStatus] = {
-    RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
-    RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
-    RequestKind.INPUT: ChainStatus.AWAITING_INPUT,
-    RequestKind.ESCALATION: ChainStatus.ESCALATED,
-    RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
-}
-"""A waiting state is that of the oldest open request."""
-
-
-class StepStatus(StrEnum):
-    """The states of a step. `ready`: all dependencies are done; `waiting`: a person was asked."""
-
-    PENDING = "pending"
-    READY = "ready"
-    IN_PROGRESS = "in_progress"
-    WAITING = "waiting"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    CANCELLED = "cancelled"
-
-    def __init__(self, value: str) -> None:
-        self.done = value in ("completed", "failed", "skipped", "cancelled")
-        """Whether the step is over, well or not."""
-
-
-class ActionStatus(StrEnum):
-    """`dispatched`: a worker has it or will; `asking`: a person has it; `done`: its receipt stands."""
-
-    DISPATCHED = "dispatched"
-    ASKING = "asking"
-    DONE = "done"
-
-
-class PlanOrigin(StrEnum):
-    """Where the plan came from: the submitter, the model, or the runtime's own single step (style react)."""
-
-    LITERAL = "literal"
-    DRAFTED = "drafted"
-    REACT = "react"
 
 
 class StepRun(Struct, gc=False):

@@ -9,9 +9,11 @@ from msgspec import field, structs
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Output
-from haltpoint.chain.model.state import Action, ActionStatus, Chain, ChainStatus, PlanOrigin, StepRun, StepStatus
+from haltpoint.chain.model.state import Action, Chain, StepRun
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.people.phrases import Phrases, phrases
 from haltpoint.contracts.results import Spent, StandsInFor
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import Step
@@ -26,10 +28,9 @@ class Work(Chain, kw_only=True, gc=False):
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `chain` is the chain before the event; `run` says how far each step has come by now, `changed`
-    are those that have moved since. `words` is
-    the text with which a reasoning step ended. `cited`: the answer cites a successful receipt. `fresh` is the step that
-    got its proposal judged in this decision; `woken`: the chain's timer went off; `expired` are the numbers of the
-    questions whose time is over.
+    are those that have moved since. `words` is the text with which a reasoning step ended. `cited`: the answer cites a
+    successful receipt of a tool without effects. `fresh` is the step that got its proposal judged in this decision;
+    `woken`: the chain's timer went off; `expired` are the numbers of the questions whose time is over.
     """
 
     chain: Chain
@@ -82,6 +83,11 @@ class Work(Chain, kw_only=True, gc=False):
         """The call of an action as it ran, tool and arguments (JSON text), and the one that it replaces (E3)."""
         before, ran = self.stands_in_for(action), (action.tool, action.ran)
         return [ran] if before is None else [ran, (before.tool, before.arguments)]
+
+    @property
+    def own(self) -> Phrases:
+        """The runtime's own words in the language of the task (F1)."""
+        return phrases(self.task.language or self.world.policy.language)
 
     @property
     def receipts(self) -> Mapping[str, Action]:

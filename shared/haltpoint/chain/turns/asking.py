@@ -10,7 +10,8 @@ from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
-from haltpoint.chain.model.state import WAITING, Action, ActionStatus, OpenRequest, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import Action, OpenRequest
+from haltpoint.chain.model.statuses import WAITING, ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType

@@ -33,7 +33,8 @@ from haltpoint.chain.model.references import (
     write_json,
 )
 from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.state import Action, ActionStatus, Failure, PlanOrigin
+from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.gate import drop_held
@@ -201,7 +202,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
         unasked = PlanOrigin.LITERAL
     elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
         unasked = SourceKind.PERSON
-    elif spec.provenance and (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:
+    elif (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:
         origins = origin_actions(spec, work.receipts)

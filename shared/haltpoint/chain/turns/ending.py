@@ -6,19 +6,21 @@ from msgspec import structs
 
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.checks.intent import falls_short, unfulfilled
+from haltpoint.chain.checks.owed import falls_short, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import ActionStatus, ChainError, ChainStatus, Failure, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import ChainError, Failure
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.handing_on import fault_of_agent, told_of, words_of
 from haltpoint.chain.turns.undoing import undo_before_end, undoes, waits_to_undo
+from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
@@ -32,7 +34,7 @@ WHO, WHY = 256, 2000
 def failed_by_tool(index: int, code: Code, tool: str, fault: ErrorInfo) -> StepEnd:
     """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
     words = fault.message
-    if fault.suggestion is not None:
+    if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
     return step_failed(index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 

@@ -12,7 +12,8 @@ from haltpoint.chain.checks.reasons import reasons_for
 from haltpoint.chain.checks.repeats import decided_before
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.schemas import argument_faults
-from haltpoint.chain.model.state import Action, PlanOrigin, Rest
+from haltpoint.chain.model.state import Action, Rest
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorInfo, StandsInFor
@@ -41,10 +42,13 @@ def fallback_for(work: Work, action: Action, rest: Rest, fault: ErrorInfo) -> Re
 
 def taken_over(work: Work, action: Action, rest: Rest) -> tuple[Action, tuple[Reason, ...]]:
     """The action as its fallback is called, and why a person is asked first: that the goal does not ask for this tool
-    is no reason. As it was, when there is no fallback or it was called before.
+    is no reason. As it was, when there is no fallback or it was called before: then what has not run yet, for a limit,
+    may be asked about because of a person's answer since.
     """
     if rest.fallback is None or rest.stands_in_for is None or rest.fallback.tool == action.tool:
-        return action, ()
+        bound = bool(rest.limited) and action.id not in work.approvals and work.origin is not PlanOrigin.LITERAL
+        found = reasons_for(CheckedCall.of(work, action), repaired=False) if bound else ()
+        return action, tuple(one for one in found if one.kind is ReasonKind.ASK_BEFORE)
     call, reasons = _call(work, action.step, rest.fallback, rest.stands_in_for), list[Reason]()
     if work.origin is not PlanOrigin.LITERAL:
         reasons += (one for one in reasons_for(call, repaired=False) if one.kind is not ReasonKind.UNASKED)

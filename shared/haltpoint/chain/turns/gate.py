@@ -12,7 +12,8 @@ from haltpoint.chain.checks.contract import may_call
 from haltpoint.chain.checks.intent import effects_of
 from haltpoint.chain.model.limits import used_up
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, PlanOrigin
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -44,10 +45,8 @@ def gate(work: Work, index: int) -> Gate:
     if work.now >= work.deadline:
         return Gate.DEADLINE
     if (work.active or work.thought) and (under_way := work.under_way()):
-        most = work.task.parallel or work.world.policy.parallel
+        most = most_at_once(work, index)
         own = work.steps[index].parallel or most
-        if work.origin is PlanOrigin.LITERAL:  # a literal step may say more than its task, which has the same author
-            most = max(own, most)
         if under_way >= most or len(work.run[index].pending) >= own:
             return Gate.CAP
         if work.agents_at_work() and used_up(work.task.budget, work.spent()):  # what they do not use comes back
@@ -56,6 +55,14 @@ def gate(work: Work, index: int) -> Gate:
         if any(work.world.spec(one.tool).plan is not None and not one.child for one in _pending(work)):
             return Gate.CAP
     return Gate.GO
+
+
+def most_at_once(work: Work, index: int) -> int:
+    """How many calls and thoughts of the chain may be under way while a step sends something (C8). A literal step may
+    say more than its task, which has the same author.
+    """
+    most = work.task.parallel or work.world.policy.parallel
+    return max(most, work.steps[index].parallel or 0) if work.origin is PlanOrigin.LITERAL else most
 
 
 def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in: str = "") -> bool:

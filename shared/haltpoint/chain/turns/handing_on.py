@@ -16,11 +16,14 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references, write_json
-from haltpoint.chain.model.state import Action, Failure, PlanOrigin
+from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.gate import most_at_once
 from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Spent
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Assignment, Budget, Task
 
@@ -33,14 +36,13 @@ _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
     """The chain of an agent; or why there can be none. The call is one of the chain's actions already."""
-    agent, own = work.world.agents.named(action.tool), work.task.assigned or Assignment("")
+    own = work.task.assigned or Assignment("")
     if (why := hand_on_fault(work, action.tool, arguments)) is not None:
         return failed(Code.OVER_BUDGET, why)
     if name := used_up(work.task.budget, work.spent()):
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", work.steps[action.step].id)
     left = Budget(**{name: left for name in _LIMITS if (left := _left(work, name)) is not None})
-    hands_on = agent is not None and agent.agents
-    chains, users = (own.chains - work.below.chains - 1) // 2 if hands_on else 0, _users_own(work, action)
+    chains, users = _share(work, action, own.chains - work.below.chains), _users_own(work, action)
     floor = goal_of(work) if users is None else ""
     given = Task(
         goal=goal_in(arguments),
@@ -102,6 +104,24 @@ def _left(work: Work, name: str) -> Any:
     """What is left of one part of the budget; None: it is not limited."""
     limit = getattr(work.task.budget, name)
     return None if limit is None else limit - getattr(work.spent(), name)
+
+
+def _share(work: Work, action: Action, left: int) -> int:
+    """How many chains an agent may begin, if it hands on at all: what is left is shared with the agents that begin
+    beside it, each of which is a chain, too, and with what the chain hands on later.
+    """
+    index = action.step
+    calls = work.proposals[index].calls if index in work.proposals else work.steps[index].actions
+    others = [
+        *calls[work.run[index].taken + 1 :],
+        *(one for step in work.ready for one in work.steps[step].actions[:1]),
+    ]
+    called = [one.tool for one in others if work.world.spec(one.tool).kind is ToolKind.AGENT]
+    beside = called[: max(0, most_at_once(work, index) - work.under_way() - 1)]
+    handing_on = {one.name for one in work.world.agents.agents if one.agents}
+    if action.tool not in handing_on:
+        return 0
+    return max(0, (left - 1 - len(beside)) // (2 + sum(one in handing_on for one in beside)))
 
 
 def _reserve(work: Work, task: Task) -> None:

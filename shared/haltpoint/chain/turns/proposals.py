@@ -7,20 +7,15 @@ from haltpoint.chain.checks.agents import decided, must_decide, router, undecide
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
-from haltpoint.chain.checks.intent import (
-    forbidden,
-    look_at_goal,
-    owed,
-    pattern_faults,
-    remind,
-)
+from haltpoint.chain.checks.intent import forbidden, look_at_goal
+from haltpoint.chain.checks.owed import owed, pattern_faults, remind
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import PlanOrigin
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
@@ -51,6 +46,7 @@ from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, thin
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.results import ErrorInfo
 from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, StepDecision, Violation
 
@@ -78,8 +74,9 @@ def consider(work: Work, index: int) -> Next | None:
     Before a call that nothing in the intent names the goal is looked at (C12).
     """
     proposal = work.proposals[index]
-    if decided(work, proposal) or (must_decide(work) and (undecided(work) or proposal.calls or proposal.faults)):
-        return _decide(work, index, proposal)
+    due = must_decide(work) and (undecided(work) or proposal.calls or proposal.faults)
+    if (said := router(work)) is not None and (due or decided(work, proposal)):
+        return _decide(work, index, proposal, said)
     considered = len(proposal.calls) <= MOST_CALLS and proposal.decision is not StepDecision.FAIL
     if considered and (tool := look_at_goal(work, index, proposal)) is not None:
         return think_intent(work, tool=tool)
@@ -93,7 +90,6 @@ def consider(work: Work, index: int) -> Next | None:
         return _take_words(work, index, proposal)
     work.begin_turn(index)
     work.fresh = index
-    note_round(work, index)
     if faults := unread(work, index, proposal):
         strike(work, index, *faults)
     for place, call in enumerate(proposal.calls):
@@ -104,14 +100,14 @@ def consider(work: Work, index: int) -> Next | None:
     return None
 
 
-def _decide(work: Work, index: int, proposal: Proposal) -> Next | None:
+def _decide(work: Work, index: int, proposal: Proposal, said: Supervisor) -> Next | None:
     """A supervisor's decision, or a reply in its place where the rounds of tools are used up (I2); None: the agents
     may be called.
     """
     work.edit(index).here = False
     if not (faults := decision_faults(work, index, proposal)):
-        return accept(work, index, proposal)
-    return at_bound(work, index, faults) if must_decide(work) else _correct(work, index, faults)
+        return accept(work, index, proposal, said)
+    return at_bound(work, index, faults, said) if must_decide(work) else _correct(work, index, faults)
 
 
 def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
@@ -202,6 +198,8 @@ def release(work: Work, index: int) -> Next | Gate | None:
         if broken := tuple(one for one in (fault, ignored) if one is not None):
             strike(work, index, *broken)
         work.edit(index).taken = place
+        if not run.in_turn and not decided(work, proposal):
+            note_round(work, index)
         if earlier is None:
             done = effect_before(checked) if mode is Mode.ADVISORY else None
             notes = (NOT_CONFIRMED,) if checked.arguments != proposed.arguments else ()
@@ -233,6 +231,8 @@ def next_turn(work: Work, index: int) -> Next:
     if not wrong:
         wrong = (no_call(work, index),)
         violate(work, index, thought, wrong, proposal.content)
+    elif not run.struck:
+        note_round(work, index)
     run.turn, run.struck = run.turn - 1, False
     return _again(work, index, wrong, thought, again=True)
 
@@ -249,8 +249,8 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run[index].struck)
     if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
-    if router(work) is not None and not has_turns(work, index):
-        return out_of_turns(work, index)
+    if (said := router(work)) is not None and not has_turns(work, index):
+        return out_of_turns(work, index, said)
     return think_step(work, index, corrections, thought, again=again)
 
 

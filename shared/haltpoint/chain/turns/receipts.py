@@ -7,13 +7,14 @@ from msgspec.structs import replace
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import decided, router, undecided
 from haltpoint.chain.checks.deeds import shown
-from haltpoint.chain.checks.intent import pattern_faults, remind
+from haltpoint.chain.checks.owed import pattern_faults, remind
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.checks.sources import SAID, denied
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, ActionStatus, Failure, OpenRequest, PlanOrigin
+from haltpoint.chain.model.state import Action, Failure, OpenRequest
+from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.ending import failed_by_tool, outcome_of

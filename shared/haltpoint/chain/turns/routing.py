@@ -83,11 +83,11 @@ def _handing_on(work: Work, index: int, name: str) -> CheckedCall:
     return CheckedCall.proposed(work, index, ProposedCall(tool=name, arguments=arguments))
 
 
-def accept(work: Work, index: int, proposal: Proposal) -> Ask | None:
+def accept(work: Work, index: int, proposal: Proposal, said: Supervisor) -> Ask | None:
     """Act on a sound decision: its agents are called next (None), or a person is asked because the model is not sure
     enough (I3).
     """
-    said, judged = router(work) or Supervisor(), proposal.routing or Decided()
+    judged = proposal.routing or Decided()
     names = tuple(dict.fromkeys(call.tool for call in decided(work, proposal)))
     work.begin_turn(index)
     if said.threshold is not None and judged.confidence < said.threshold:
@@ -100,27 +100,27 @@ def accept(work: Work, index: int, proposal: Proposal) -> Ask | None:
     return None
 
 
-def at_bound(work: Work, index: int, faults: tuple[Correction, ...]) -> Next:
+def at_bound(work: Work, index: int, faults: tuple[Correction, ...], said: Supervisor) -> Next:
     """The last reply was no decision either: a person decides, or the step fails and says what was found out (I2)."""
     violate(work, index, work.awaited(index), faults, work.proposals[index].content)
     work.begin_turn(index)
     drop_held(work, index, "" if decided(work, work.proposals[index]) else "no agent was named")
-    return _unnamed(work, index)
+    return _unnamed(work, index, said)
 
 
-def out_of_turns(work: Work, index: int) -> Next:
+def out_of_turns(work: Work, index: int, said: Supervisor) -> Next:
     """The step has no turn left in which the model could decide: the same."""
     work.begin_turn(index)
     work.edit(index).taken = len(work.proposals[index].calls) + 1  # its faults were told, and nothing of it is held
-    return _unnamed(work, index)
+    return _unnamed(work, index, said)
 
 
-def _unnamed(work: Work, index: int) -> Next:
+def _unnamed(work: Work, index: int, said: Supervisor) -> Next:
     rounds = progress(work).rounds
     why = "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
-    if (router(work) or Supervisor()).on_bound is OnBound.ASK and _takers(work, index):
+    if said.on_bound is OnBound.ASK and _takers(work, index):
         return _ask_who(work, index, why[0].upper() + why[1:])
-    return step_failed(index, Code.AT_BOUND, why, stand_in(work, why))
+    return step_failed(index, Code.AT_BOUND, why, stand_in(work, work.own.unnamed))
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:
@@ -140,8 +140,8 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:
 
 
 def note_round(work: Work, index: int) -> None:
-    """Count a round of tools, where a supervisor's model proposes calls of them. It is none of the step's turns: rounds
-    have a bound of their own.
+    """Count a round of tools, where a call of a supervisor's model is sent, or comes back in words and is no strike. It
+    is none of the step's turns: rounds have a bound of their own.
     """
     if router(work) is not None:
         done = progress(work)

@@ -20,7 +20,8 @@ from haltpoint.chain.model.outputs import (
     Think,
 )
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.state import Failure, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import Failure
+from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import literal_call, send, send_again
@@ -210,4 +211,4 @@ def _last(work: Work) -> Next:
         return think_answer(work)
     if work.words:
         return deliver(work, work.words, work.awaited(0))
-    return Completed(stand_in(work, "the model said nothing"))
+    return Completed(stand_in(work, work.own.silent))

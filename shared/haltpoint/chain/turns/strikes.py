@@ -5,10 +5,11 @@ from typing import Final
 
 from haltpoint.chain.checks.agents import DECISION, router
 from haltpoint.chain.checks.contract import call_form, listed
-from haltpoint.chain.checks.intent import pattern_faults
+from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
@@ -67,6 +68,7 @@ def violate(
         work.case = (*work.case, strike)[-MOST_REMEMBERED:]
         told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.strikes}
         told |= {} if weighs else {"counted": False}
+        told |= {"agent": True} if work.world.spec(fault.tool or "").kind is ToolKind.AGENT else {}
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
 
@@ -80,7 +82,7 @@ def strike(work: Work, index: int, *faults: Correction, call: int | None = None,
     weighs = weighs and judged is not Mode.OFF and strictest(judged, own) is judged
     said = work.proposals[index].content
     violate(work, index, work.acted_on(index), faults, said, counted=run.struck, weighs=weighs)
-    run.struck = True
+    run.struck = run.struck or weighs
     if call is not None:
         work.verdicts = {**work.verdicts, index: {**work.verdicts.get(index, {}), call: faults[0]}}
 
@@ -111,8 +113,9 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
     """
     reason = reason[:MOST_SAID]
     missing = missing_tools(work, index) or tuple(dict.fromkeys(one.tool or "" for one in pattern_faults(work)))
-    where = f"{'the plan' if index is None else f'step {work.steps[index].id!r}'}: {reason}"
-    text = f"The model broke the contract in {where}. How should it continue?"
+    place = _place(work, index)
+    where = f"{place}: {reason}" if place else reason
+    text = f"The model broke the contract{place and f' {place}'}: {reason}. How should it continue?"
     if missing:
         template = work.world.policy.messages.escalate
         tries = work.strikes if work.strikes or index is None else work.run[index].proposals
@@ -125,6 +128,15 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
         work.edit(index).thinking = True
     tool = missing[0] if missing else ""
     return question(work, RequestKind.ESCALATION, index, text, tool=tool, strikes=work.case)
+
+
+def _place(work: Work, index: int | None) -> str:
+    """Where in its work a model is, for people: an open-ended task has one step, whose name tells them nothing."""
+    if index is None:
+        return "in the plan"
+    if work.origin is not PlanOrigin.REACT:
+        return f"in step {work.steps[index].id!r}"
+    return "" if router(work) is None else "while it decides who works on the task"
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
@@ -147,22 +159,20 @@ def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
 def no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where a call is required."""
     step, missing = work.steps[index], missing_tools(work, index)
-    text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
+    text, form = f"No call of the proposal may run in step {step.id!r}; answer in words instead.", ""
     if step.step_type is StepType.TOOL:
         names = missing_in_words(work, index)
         advice = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
-        text = (
-            f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {advice} "
-            f"The exact form is: {_forms(work, missing)}"
-        )
-    return Correction(violation=Violation.NO_CALL, message=text, tool=next(iter(missing), None))
+        text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {advice}"
+        form = f"The exact form is: {_forms(work, missing)}"
+    return Correction(violation=Violation.NO_CALL, message=text, form=form, tool=next(iter(missing), None))
 
 
 def no_decision(work: Work) -> Correction:
     """Words, or anything else, where a supervisor's model has to decide who works on the task (I2)."""
     names = listed([name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT])
-    text = f"Decide who works on this. Answer with one JSON object, {DECISION}. The agents: {names}."
-    return Correction(violation=Violation.NO_CALL, message=text)
+    text, form = f"Decide who works on this. The agents: {names}.", f"Answer with one JSON object, {DECISION}"
+    return Correction(violation=Violation.NO_CALL, message=text, form=form)
 
 
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
@@ -172,8 +182,8 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
     more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
     forms = _forms(work, missing_tools(work, index)) or _ANY_FORM
     due = f"The form of a call is: {forms}" if router(work) is None else f"The form of a decision is: {DECISION}"
-    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}. {due}"
-    return (Correction(violation=Violation.UNREADABLE, message=text),)
+    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}."
+    return (Correction(violation=Violation.UNREADABLE, message=text, form=due),)
 
 
 def _forms(work: Work, names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 from haltpoint.chain.checks.agents import must_decide, router
 from haltpoint.chain.checks.deeds import cite
-from haltpoint.chain.checks.intent import deeds_asked_for, pattern_faults
+from haltpoint.chain.checks.owed import deeds_asked_for, pattern_faults
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
@@ -28,7 +28,7 @@ from haltpoint.chain.turns.strikes import (
 from haltpoint.chain.words.hint import MOST, claims
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import AnswerDrafted
-from haltpoint.contracts.people.phrases import count, phrases
+from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Finding, ThoughtKind, Told, Violation, broken
@@ -151,8 +151,7 @@ def stand_in(work: Work, why: str) -> str:
     if work.answer:
         return work.answer
     lines = [f"{one.tool}: {one.data[:RECEIPT_WIDTH]}" for one in work.actions.values() if one.satisfies]
-    own = phrases(limits.language(work.task, work.world.policy))
-    return "\n".join((f"{own.unanswered}: {why}.", *((own.results, *lines) if lines else ())))
+    return "\n".join((f"{work.own.unanswered}: {why}.", *((work.own.results, *lines) if lines else ())))
 
 
 def _receipts(work: Work) -> tuple[str, ...]:
@@ -168,8 +167,8 @@ def _receipts(work: Work) -> tuple[str, ...]:
 def _no_words_left(work: Work, attempt: int) -> str | None:
     """Why the model cannot be asked for words any more."""
     if overspent(work, 1) or attempt > work.world.policy.max_chain_turns:
-        return "the budget for the model is used up"
-    return "the deadline has passed" if work.now >= work.deadline else None
+        return work.own.spent
+    return work.own.late if work.now >= work.deadline else None
 
 
 def _spent(work: Work) -> Failure | None:

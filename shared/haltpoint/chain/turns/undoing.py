@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.undoing import undo_list, undo_plan
 from haltpoint.chain.model.outputs import Ask, StartChild
-from haltpoint.chain.model.state import Action, ActionStatus, ChainStatus, Failure, OpenRequest, PlanOrigin
+from haltpoint.chain.model.state import Action, Failure, OpenRequest
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.contracts.base import action_of, undo_id

@@ -1,14 +1,14 @@
-"""What the user's words ask for, make conditional or forbid, read by patterns and without a model (CONTRACT C2).
+"""What the user's words ask for or make conditional, read by patterns and without a model (CONTRACT C2).
 
 A pattern that requires a tool is searched in each clause that may ask for something: none that asks for information
-("who wrote this?"), is negated, tells how ("explain how to write a file") or depends on something ("if you create a
-file"), nor in quotation marks, unless a file name stands there.
+("who wrote this?"), is negated ("create no file"), tells how ("explain how to write a file") or depends on something
+("if you create a file"), nor in quotation marks, unless a file name stands there.
 
-One that restricts is searched in each sentence; there an address, a file's name or a number is one word without signs,
-and ends nothing. Its tools are those that its globs name, else those with effects that
-the words it found speak of: a word of the tool's name or of its description's first sentence means the same deed
-(`DEEDS`), or the name holds the very word. Where no tool is known, or the rest of the goal speaks of the tool too, it
-cannot be told which call is forbidden: a person is asked.
+One that sets a condition is searched in each sentence; there an address, a file's name or a number is one word without
+signs, and ends nothing. Its tools are those that its globs name, else those with effects that the words it found speak
+of: a word of the tool's name or of its description's first sentence means the same deed (`DEEDS`), or the name holds
+the very word; where no tool is known, all. A person is asked before, also where the words forbid: what exactly they
+forbid is beyond a pattern.
 """
 
 import re
@@ -18,14 +18,21 @@ from functools import lru_cache
 from typing import Final
 
 from haltpoint.chain.model.canonical import plain, words_of
-from haltpoint.chain.words.patterns_english import ASKS_POLITELY, ASKS_TO_KNOW, DEEDS, NO_NEGATION, NO_REQUEST
+from haltpoint.chain.words.patterns_english import (
+    ASKS_FOR_NONE,
+    ASKS_POLITELY,
+    ASKS_TO_KNOW,
+    DEEDS,
+    NO_NEGATION,
+    NO_REQUEST,
+)
 from haltpoint.contracts.policy import Does, Pattern
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
 
 ALL: Final = "*"
 _QUOTE: Final = "§"  # stands where something was quoted
-_LONGEST: Final = 600  # characters of a clause that are looked at
+_WINDOW: Final = 600  # characters in which a pattern is searched at once
 _SHORTEST: Final = 4  # letters of a word that names a tool by itself
 
 _BLOCK: Final = re.compile(r"(?s:```.*?(?:```|\Z))|^[^\S\n]*>[^\n]*$", re.MULTILINE)
@@ -44,8 +51,6 @@ _PREFIX: Final = "(?:ab|an|zu|ver|weg|auf|be)?(?:zu|ge)?"
 _DONE: Final = tuple(re.compile(f"{_PREFIX}(?:{words})") for words, _ in DEEDS)
 _SAID: Final = tuple(re.compile(f"{_PREFIX}(?:{'|'.join(filter(None, words))})") for words in DEEDS)
 
-Condition = tuple[Does, IntentEntry]
-
 
 def required_by_words(
     words: str, session: str, patterns: Iterable[Pattern], served: Collection[str]
@@ -54,7 +59,7 @@ def required_by_words(
     whose tools nobody serves asks for nothing.
     """
     asking = (one for one, _ in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
-    requests = [clause.strip()[:_LONGEST] for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
+    requests = [clause.strip() for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
     found = list[IntentEntry]()
     for pattern in patterns:
         tools = fitting(pattern.tools, served) if pattern.does is Does.REQUIRED else ()
@@ -63,20 +68,18 @@ def required_by_words(
     return tuple(found)
 
 
-def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec]) -> tuple[Condition, ...]:
-    """What the words make conditional or forbid of these tools, which have effects."""
-    joined, apart = _sentences(words, _SOFT_BREAK), _sentences(words)
+def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec]) -> tuple[IntentEntry, ...]:
+    """Of which of these tools, which have effects, the words want a person to be asked before."""
+    sentences = dict.fromkeys((*_sentences(words, _SOFT_BREAK), *_sentences(words)))
     found = [
         (pattern, _JOINED.sub("", sentence[fit.start() : fit.end()]).strip())
         for pattern in patterns
-        if pattern.does is not Does.REQUIRED
-        for sentence, masked in dict.fromkeys((*joined, *apart))
+        if pattern.does is Does.ASK_BEFORE
+        for sentence, masked in sentences
         for fit in _fits_in(pattern, masked) or _fits_in(pattern, sentence)
     ]
-    rest = "\n".join(sentence for sentence, _ in joined)
-    for _, said in found:
-        rest = rest.replace(said, " ")
-    return tuple(one for pattern, said in found for one in _conditions(pattern, said, rest, tools))
+    entries = (_entry(pattern, _limited(pattern, said, tools), said) for pattern, said in found)
+    return tuple(entry for entry in entries if entry.tools)
 
 
 def sentences_of(words: str) -> tuple[str, ...]:
@@ -87,8 +90,7 @@ def sentences_of(words: str) -> tuple[str, ...]:
 
 def found_in(sentences: Iterable[str], pattern: str) -> str | None:
     """The first words that a pattern finds in one of these sentences. None: it finds nothing."""
-    search = re.compile(pattern, re.IGNORECASE).search
-    return next((" ".join(fit[0].split()) for one in sentences if (fit := search(one)) is not None), None)
+    return next((" ".join(fit[0].split()) for one in sentences for fit in _found(pattern, one)), None)
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
@@ -107,7 +109,22 @@ def _entry(pattern: Pattern, tools: tuple[str, ...], said: str) -> IntentEntry:
 
 
 def _fits_in(pattern: Pattern, sentence: str) -> list[re.Match[str]]:
-    return list(re.finditer(pattern.pattern, sentence, re.IGNORECASE))
+    return list(_found(pattern.pattern, sentence))
+
+
+def _found(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    """What a pattern finds, in one stretch of a long text after the other: the time grows with the length of the text,
+    not with its square. Each begins in the middle of the one before, so that what is found has its surroundings.
+    """
+    search, at = re.compile(pattern, re.IGNORECASE).search, 0
+    while at <= len(text):
+        end, middle = at + _WINDOW, at + _WINDOW // 2
+        fit = search(text, at, end)
+        if fit is not None and (fit.start() < middle or end >= len(text)):
+            yield fit
+            at = max(fit.end(), fit.start() + 1)
+        else:
+            at = middle
 
 
 def _sentences(words: str, joined: re.Pattern[str] = _NEVER) -> list[tuple[str, str]]:
@@ -137,28 +154,25 @@ def _only_file_names(quoted: re.Match[str]) -> str:
 def _asked(pattern: Pattern, requests: Iterable[str], session: str) -> str | None:
     """The words that fit, or None."""
     if pattern.session:
-        fit = re.search(pattern.session, session, re.IGNORECASE)
+        fit = next(_found(pattern.session, session), None)
         if fit is None or not pattern.pattern:
             return None if fit is None else f"session {fit[0]}"
     for clause in requests:
-        fit = re.search(pattern.pattern, clause, re.IGNORECASE)
-        if fit is not None and not NO_REQUEST.search(NO_NEGATION.sub(" ", clause[: fit.end()])):
+        fit = next(_found(pattern.pattern, clause), None)
+        if fit is None:
+            continue
+        if not (ASKS_FOR_NONE.search(fit[0]) or NO_REQUEST.search(NO_NEGATION.sub(" ", clause[: fit.end()]))):
             return fit[0].strip()
     return None
 
 
-def _conditions(pattern: Pattern, said: str, rest: str, tools: Mapping[str, ToolSpec]) -> Iterator[Condition]:
+def _limited(pattern: Pattern, said: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
+    """The tools that a condition is about."""
     if pattern.tools:
-        limits = {pattern.does: fitting(pattern.tools, tools)}
-    else:
-        deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
-        by_word = [name for name in tools if words.intersection(words_of(name).split("_"))]
-        named = [name for name, spec in tools.items() if deeds & _means(spec)] or by_word
-        forbids, also = pattern.does is Does.FORBIDDEN, _meanings(rest, _SAID)
-        asked = tuple(name for name in named if not forbids or also & _means(tools[name]))
-        forbidden = tuple(name for name in named if name not in asked)
-        limits = {Does.ASK_BEFORE: asked if named else (ALL,), Does.FORBIDDEN: forbidden}
-    return ((does, _entry(pattern, names, said)) for does, names in limits.items() if names)
+        return fitting(pattern.tools, tools)
+    deeds, words = _meanings(said, _SAID), {word for word in _WORD.findall(said.lower()) if len(word) >= _SHORTEST}
+    named = [name for name, spec in tools.items() if deeds & _means(spec)]
+    return tuple(named or [name for name in tools if words.intersection(words_of(name).split("_"))] or [ALL])
 
 
 def _means(spec: ToolSpec) -> frozenset[int]:

@@ -10,6 +10,9 @@ from typing import Final
 
 from haltpoint.contracts.policy import Does, Pattern
 
+DO_NOT: Final = "do-not"
+"""The pattern for words that forbid something."""
+
 ASKS_POLITELY: Final = re.compile(r"\b(?:can|could|would|will|won't|why don't) (?:you|we)\b", re.IGNORECASE)
 ASKS_TO_KNOW: Final = re.compile(
     r"^\W*(?:(?:and|so|but|or|also|ok|hey|hi|well|then|no|yes|please)\W+)*(?:who|whose|whom|what|what's|where|which|why"
@@ -32,7 +35,12 @@ NO_REQUEST: Final = re.compile(
 NO_NEGATION: Final = re.compile(
     r"\b(?:don't|do not|never) forget\b|\bnot only\b|\bwhy don't (?:you|we)\b", re.IGNORECASE
 )
-"""What makes of a sentence a question, and of a clause no request; and what only looks like a negation."""
+ASKS_FOR_NONE: Final = re.compile(
+    r"(?<![\w./-])(?:no|nothing|none|kein\w*|nichts?|nie|ohne)(?![\w/-]|\.\w)", re.IGNORECASE
+)
+"""What makes of a sentence a question, and of a clause no request; what only looks like a negation; and what makes none
+of the words themselves that a pattern has found ("create no file").
+"""
 
 _LEAD: Final = (
     r"(?:(?:please|kindly|now|then|and|also|first|second|next|finally|ok|okay|so|just|hey|hi|hello|well|again|quickly"
@@ -193,6 +201,6 @@ PATTERNS: Final = (
     _skill("cap", "capabilities", "capabilit(?:y|ies)", "*capability*"),
     _skill("red", "risks", "risks?", "*risk*"),
     Pattern(id="ask-first", does=Does.ASK_BEFORE, pattern=_ASK_FIRST, reason="the words want to be asked first"),
-    Pattern(id="do-not", does=Does.FORBIDDEN, pattern=_DO_NOT, reason="the words forbid it"),
+    Pattern(id=DO_NOT, does=Does.ASK_BEFORE, pattern=_DO_NOT, reason="the words forbid something"),
 )  # fmt: skip
 """In the order in which they are reported."""

@@ -1,6 +1,6 @@
 """`haltpoint agent`: who works on tasks, and the file that says so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.deployment_views import AgentView
+    from haltpoint.contracts.views.deployment import AgentsView, AgentView
     from haltpoint.contracts.work.routing import Supervisor
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
@@ -29,8 +29,7 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
-        for one in found.items:
-            shell.row(one.name, _under_way(one), one.description)
+        _table(shell, found.items)
         if found.supervisor is not None:
             how = f"are routed by the strategy {found.supervisor.strategy} (haltpoint agent show supervisor)"
             shell.note(f"Tasks that name no agent {how}")
@@ -51,7 +50,7 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found[name].model_dump(mode="json") if supervisor is None else said.model_dump()["supervisor"])
             return
-        for line in _lines(found[name]) if supervisor is None else _routing(supervisor):
+        for line in _lines(found[name]) if supervisor is None else _routing(supervisor, said):
             shell.out.print(line, markup=False)
 
     @verb(app, "check")
@@ -82,6 +81,25 @@ def add_to(parent: typer.Typer) -> None:
             shell.note(f"version {found.digest} {words}; agents: {found.names}")
 
 
+def _table(shell: Shell, agents: "Sequence[AgentView]") -> None:
+    """A table at a terminal, tabs elsewhere."""
+    if not shell.out.is_terminal:
+        for one in agents:
+            shell.row(one.name, _under_way(one), one.description)
+        return
+    from rich.text import Text
+
+    from haltpoint.cli.wording import visible
+
+    wide = max((5, *(len(one.name) for one in agents)))
+    rows = [Text(f"{'agent':<{wide}}  under way  description", style="dim")] if agents else []
+    for one in agents:
+        under_way = "" if one.under_way is None else one.under_way
+        rows.append(Text(f"{one.name:<{wide}}  {under_way:>9}  {visible(one.description)}"))
+    for row in rows:
+        shell.out.print(row, no_wrap=True, overflow="ellipsis")
+
+
 def _under_way(agent: "AgentView") -> str:
     return "" if agent.under_way is None else f"{agent.under_way} under way"
 
@@ -105,18 +123,31 @@ def _lines(agent: "AgentView") -> Iterator[str]:
         yield "  prompts and replies go into the planner's log"
     limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel", "capacity")}
     limits |= {f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__}
-    yield from (f"  {name}: {value}" for name, value in limits.items() if value is not None)
+    yield from (f"  {name}: {_plain(value)}" for name, value in limits.items() if value is not None)
     yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)
 
 
-def _routing(said: "Supervisor") -> Iterator[str]:
-    """What the file says of the supervisor."""
-    from msgspec import to_builtins
+def _routing(said: "Supervisor", found: "AgentsView") -> Iterator[str]:
+    """What its strategy reads of the supervisor, with what holds where the file says nothing."""
+    from msgspec.structs import asdict
+
+    from haltpoint.runtime.config.agents_file import READ_BY
 
     yield f"supervisor  (strategy {said.strategy})\n"
     for rule in said.rules:
         looks_at = (f"match {rule.match}" if rule.match else "", f"context {rule.context}" if rule.context else "")
         yield f"  rule {rule.id}: {rule.agent}  ({', '.join(filter(None, looks_at))})"
-    for name, value in to_builtins(said).items():
-        if name not in ("strategy", "rules"):
-            yield f"  {name}: {', '.join(value) if isinstance(value, list | tuple) else value}"
+    values = asdict(said) | {"agents": said.agents or tuple(one.name for one in found.items)}
+    for name in (name for name, readers in READ_BY.items() if said.strategy in readers):
+        value = values[name]
+        if name not in ("rules", "verbose") and value not in (None, "", ()):
+            yield f"  {name}: {', '.join(value) if isinstance(value, tuple) else _plain(value)}"
+    if found.unserved:
+        yield f"  no worker serves: {', '.join(found.unserved)}"
+    if said.verbose:
+        yield "  prompts and replies go into the planner's log"
+
+
+def _plain(value: object) -> str:
+    """A value without the point of a whole number."""
+    return str(value).removesuffix(".0")

@@ -11,7 +11,8 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, Page
+    from haltpoint.contracts.views.chains import ChainSummary, ChainView, Page
+    from haltpoint.contracts.views.steps import ActionRecord
 
 _ROOM_FOR_TIMES = 100  # columns
 _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]

@@ -15,7 +15,8 @@ from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import Exit, usage
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.evals import claims, turns
-from haltpoint.evals.judge import Figures, Verdict, broken_bars, figures, judge
+from haltpoint.evals.figures import Figures, broken_bars, figures
+from haltpoint.evals.judge import Verdict, judge
 from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.suite import kinds as suite
 from haltpoint.runtime.config.settings_sources import load

@@ -13,7 +13,7 @@ from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views import RequestView
+    from haltpoint.contracts.views.chains import RequestView
 
 _REACHES = ("call", "value", "parameter", "tool")
 _EVERY = 1.0  # seconds between two looks at the inbox

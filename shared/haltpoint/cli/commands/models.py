@@ -44,7 +44,7 @@ def add_to(app: typer.Typer) -> None:
     ) -> None:
         """Serve a model that follows a script (OpenAI-compatible), for the demo and for your tests."""
         if owner_fd is not None:
-            from haltpoint.cli.local.supervisor import die_with_owner
+            from haltpoint.cli.local.keeper import die_with_owner
 
             die_with_owner(owner_fd)
         from haltpoint.testing.script_model import serve_file

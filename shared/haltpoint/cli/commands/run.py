@@ -13,7 +13,7 @@ from haltpoint.cli.task import Mode, task_of
 if TYPE_CHECKING:
     from haltpoint.cli.render.following import Show
     from haltpoint.client import Client
-    from haltpoint.contracts.views import ChainView, RequestView
+    from haltpoint.contracts.views.chains import ChainView, RequestView
 
 _SETTLED = ("answered_already", "request_expired", "request_stale")
 """The question on the screen is closed; the chain continues."""

@@ -56,7 +56,7 @@ def _asyncapi() -> dict[str, Any]:
 def _events() -> dict[str, Any]:
     from pydantic import Field, TypeAdapter
 
-    from haltpoint.contracts.events import AnyMessage
+    from haltpoint.contracts.commands import AnyMessage
 
     union = Annotated[AnyMessage, Field(discriminator="type")]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(union).json_schema()}

@@ -10,7 +10,7 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from haltpoint.contracts.deployment_views import AgentStats, DayView, StatsRow
+    from haltpoint.contracts.views.deployment import AgentStats, DayView, StatsRow
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
 _AGENTS = ("chains", "failures", "routed", "rerouted", "asked", "mean_ms")
@@ -37,7 +37,8 @@ def add_to(app: typer.Typer) -> None:
         _print(shell, "pattern", found.patterns)
         _print(shell, "agent", found.agents, _AGENTS)
         _print(shell, "day (UTC)", found.days)
-        _print(shell, "questions about", found.tools, _QUESTIONS)
+        questions = [one.model_copy(update={"name": "no tool"}) if one.name == "?" else one for one in found.tools]
+        _print(shell, "questions about", questions, _QUESTIONS)
         if not found.tools and not found.models:
             shell.note(f"No calls since {found.since}.")
 
@@ -48,7 +49,7 @@ def _print(
     rows: "Sequence[StatsRow] | Sequence[AgentStats] | Sequence[DayView]",
     columns: "Sequence[str]" = _COLUMNS,
 ) -> None:
-    """A table at a terminal, tabs elsewhere; nothing when nothing was counted."""
+    """A table at a terminal, tabs below their names elsewhere; nothing when nothing was counted."""
     from haltpoint.cli.wording import visible
 
     lines = [
@@ -59,15 +60,17 @@ def _print(
         for row in rows
     ]
     lines = [(name, numbers) for name, numbers in lines if any(numbers)]
+    if not lines:
+        return
     if not shell.out.is_terminal:
+        kind = what.partition(" ")[0]
+        shell.row(kind, "name", *columns)
         for name, numbers in lines:
-            shell.row(what.partition(" ")[0], name, *map(str, numbers))
+            shell.row(kind, name, *map(str, numbers))
         return
     from rich.table import Table
     from rich.text import Text
 
-    if not lines:
-        return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(what, min_width=24, overflow="fold")
     for column in columns:

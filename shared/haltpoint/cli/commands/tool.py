@@ -12,7 +12,7 @@ from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.deployment_views import ToolView
+    from haltpoint.contracts.views.deployment import ToolView
 
 _NAME = Annotated[str, typer.Argument(metavar="TOOL")]
 

@@ -54,7 +54,7 @@ def add_to(app: typer.Typer) -> None:
     ) -> int:
         """Start all services and an embedded server, or only the services you name."""
         if owner_fd is not None:
-            from haltpoint.cli.local.supervisor import die_with_owner
+            from haltpoint.cli.local.keeper import die_with_owner
 
             die_with_owner(owner_fd)
         if queue and services and Service.TOOL_WORKER not in services:

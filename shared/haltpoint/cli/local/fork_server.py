@@ -2,7 +2,7 @@
 
     python -m haltpoint.cli.local.fork_server CONTROL PROGRAM MODULE ...
 
-CONTROL is a socket of the supervisor, MODULEs are imported first. Each line on the socket is a child to start: a list
+CONTROL is a socket of the keeper, MODULEs are imported first. Each line on the socket is a child to start: a list
 of its name and the words of its command line, as JSON. The answer is a line `{"pid": 17}`, and when the child has ended
 another one, `{"pid": 17, "code": 0}` (a negative code is the signal that killed it). A child calls PROGRAM
 (`module:function`) with those words in `sys.argv`.
@@ -24,7 +24,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Serve until the supervisor closes its end; in a child: be the program."""
+    """Serve until the keeper closes its end; in a child: be the program."""
     control, (program, *modules) = socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]
     module, _, function = program.partition(":")
     if sys.platform == "linux":
@@ -39,7 +39,7 @@ def main() -> None:
     name, *words = child
     if sys.platform != "linux":
         start = f"import {module}; {module}.{function}()"
-        os.execv(sys.executable, (sys.executable, "-c", start, *words))  # noqa: S606 - the words are the supervisor's
+        os.execv(sys.executable, (sys.executable, "-c", start, *words))  # noqa: S606 - the words are the keeper's
     sys.argv = ["haltpoint", *words]
     with suppress(OSError):
         Path("/proc/self/comm").write_text(f"hp-{name}")  # for ps and top

@@ -1,4 +1,4 @@
-"""The supervisor's end of the fork server: it asks for children here, and learns how they ended."""
+"""The keeper's end of the fork server: it asks for children here, and learns how they ended."""
 
 import asyncio
 import json

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from haltpoint.cli.local.supervisor import Backoff, Say, how
+from haltpoint.cli.local.keeper import Backoff, Say, how
 from haltpoint.runtime.service.embedded import EmbeddedServer, EmbeddedServerError
 
 _LOOK: Final = 0.05  # seconds between two looks whether it lives

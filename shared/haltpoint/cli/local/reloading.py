@@ -8,7 +8,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
-from haltpoint.cli.local.supervisor import Say
+from haltpoint.cli.local.keeper import Say
 from haltpoint.cli.local.system import System, apply_agents
 from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HaltpointError
@@ -41,9 +41,9 @@ async def reload_tools(system: System, say: Say) -> None:
         if not changed:
             continue
         say(f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} changed: reloading the tools")
-        for child in system.supervisor.children:
+        for child in system.keeper.children:
             if child.service == "tool-worker":
-                await system.supervisor.replace(child, child.words)
+                await system.keeper.replace(child, child.words)
 
 
 async def _reload_agents(settings: Settings, file: Path, say: Say) -> bool:

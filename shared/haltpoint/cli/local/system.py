@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
+from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
-from haltpoint.cli.local.supervisor import Child, Keeper, Say
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config import agents_file
@@ -62,7 +62,7 @@ class System:
         variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self._say = say
         apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
-        self.supervisor = Keeper(variables, say, output, ("haltpoint.runtime.service.process", *apps))
+        self.keeper = Keeper(variables, say, output, ("haltpoint.runtime.service.process", *apps))
         places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
         chosen = {
             "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),
@@ -83,8 +83,8 @@ class System:
                 await self._stack.enter_async_context(kept(self._embedded, self._say))
                 await initialise(self.settings)
                 await self._apply(agents)  # before any service is there to take a task
-            self._stack.push_async_callback(self.supervisor.stop)
-            self.supervisor.start([*self._children, *self._beside])
+            self._stack.push_async_callback(self.keeper.stop)
+            self.keeper.start([*self._children, *self._beside])
             await self._until_ready()
             if not self._embedded:  # now it is known that the server can be used
                 await self._apply(agents)
@@ -123,9 +123,13 @@ class System:
         listen(settings.health_host, settings.health_port).close()
 
     async def _apply(self, agents: Agents | None) -> None:
+        """Make these agents count, and print those that count: without a file those that were applied before."""
         if agents is not None:
             await apply_agents(self.settings, agents)
-            self._say(f"agents: {agents.names} (version {agents.digest})")
+        async with connect(redis_url(self.settings)) as redis, AutoPipeline(redis) as calls:
+            digest, found = await AgentVersions(calls, Topology(self.settings.partitions)).current()
+        if digest:
+            self._say(f"agents: {found.names} (version {digest})")
 
     async def _until_ready(self) -> None:
         """Every child that lives is ready, and the gateway says that it is."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from haltpoint.cli.render.case import answer_words, fields
+from haltpoint.cli.render.case import CLOSED, answer_words, fields
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
@@ -16,7 +16,7 @@ from haltpoint.contracts.reasons import Reach
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views import RequestView
+    from haltpoint.contracts.views.chains import RequestView
 
 _CLOSING: Final = frozenset({FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED, FactType.REQUEST_WITHDRAWN})
 
@@ -145,7 +145,7 @@ async def _closed(client: "Client", request: "RequestView") -> None:
 
 def _withdrawn(request: "RequestView") -> str:
     if request.answer is None:
-        return f"The question was {request.status.value}."
+        return f"The question {CLOSED[request.status]}."
     by = visible(request.answer.by) or "Another person"
     return f"{by} has already answered the request: {answer_words(request, request.answer.answer)}"
 

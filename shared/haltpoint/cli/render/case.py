@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import ReasonKind, Source
 from haltpoint.contracts.results import Option
-from haltpoint.contracts.views import RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""
+
+CLOSED: Final = {RequestStatus.EXPIRED: "has expired", RequestStatus.WITHDRAWN: "was withdrawn"}
+"""How a question is closed that gets no answer."""
 
 _EXPLAINED: Final = frozenset(
     {Violation.BAD_PLAN, Violation.BAD_ARGUMENTS, Violation.UNKNOWN_TOOL, Violation.NOT_ALLOWED, Violation.UNREADABLE}

@@ -12,7 +12,7 @@ from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views import ChainView, ChildView, ProgressView, RequestView
+    from haltpoint.contracts.views.chains import ChainView, ChildView, ProgressView, RequestView
 
 Show = Callable[["ChainView"], None]
 Progress = Callable[["ProgressView"], None]
@@ -31,7 +31,7 @@ async def follow(
     """
     import msgspec
 
-    from haltpoint.contracts.views import ProgressView
+    from haltpoint.contracts.views.chains import ProgressView
     from haltpoint.runs import asked_in
 
     news = asyncio.Event()

@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
-from haltpoint.cli.render.case import answer_words, details, said
+from haltpoint.cli.render.case import CLOSED, answer_words, details, said
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import count, why_dropped
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import HookVerdict, NextAction, ToolResult
-from haltpoint.contracts.views import ActionView, DroppedCall, RequestView, RoutedView, StepView, ViolationView
+from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
+from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Violation
 
 
 class Mark(Enum):
@@ -48,8 +47,6 @@ class Line:
     at: datetime | None = field(default=None, compare=False)
 
 
-_AGENTS = ("The agents: ", "Agents that can take it: ")
-"""How a sentence of a correction begins that lists agents."""
 _STEP_MARKS = {
     "completed": Mark.DONE,
     "failed": Mark.FAILED,
@@ -102,17 +99,7 @@ def violation(one: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     note = f"strike {one.strikes}" if one.strikes else ""
     yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation, routing=routing)}", note, at=one.at)
     if one.correction:
-        told = one.correction if one.violation is Violation.MISSING_TOOL else _without_forms(one.correction)
-        yield Line(1, Mark.CORRECTED, visible(f"corrected: {told}"))
-
-
-def _without_forms(correction: str) -> str:
-    """What people read of a correction: its first sentence, and its last one where this lists agents. What stands
-    between is the exact form of a reply, for the model.
-    """
-    sentences = correction.rstrip(".").split(". ")
-    agents = [one for one in sentences[1:][-1:] if one.startswith(_AGENTS)]
-    return f"{'. '.join([sentences[0], *agents])}."
+        yield Line(1, Mark.CORRECTED, visible(f"corrected: {one.correction}"))
 
 
 def called(action: ActionView) -> Iterator[Line]:
@@ -151,8 +138,8 @@ def outcome(request: RequestView) -> Line | None:
     if request.answer is not None:
         by = f"by {visible(request.answer.by)}" if request.answer.by else ""
         return Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), by, at=request.answer.at)
-    if request.status in (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN):
-        return Line(1, Mark.FAILED, f"the question was {request.status.value}", at=request.closed_at)
+    if (ended := CLOSED.get(request.status)) is not None:
+        return Line(1, Mark.FAILED, f"the question {ended}", at=request.closed_at)
     return None
 
 

@@ -22,7 +22,7 @@ from haltpoint.cli.wording import visible, wrapped
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from haltpoint.contracts.views import ChainView, ProgressView
+    from haltpoint.contracts.views.chains import ChainView, ProgressView
 
 
 class Teller(Protocol):
@@ -122,14 +122,14 @@ class Picture:
             return
         self._live.stop()
         self._live = None
-        self._console.print(picture(self._chain, without=self._left))
+        self._console.print(picture(self._chain, self._left))
         self._left |= Counter(line for line in tell(self._chain) if not line.passing)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The last lines that fit, with a spinner while the chain is at work."""
         if self._chain is None:
             return
-        body = console.render_lines(picture(self._chain, now=datetime.now(UTC), without=self._left), options, pad=False)
+        body = console.render_lines(picture(self._chain, self._left), options, pad=False)
         height = max(4, console.height - 2)
         if len(body) > height:
             body = [*body[:1], *body[-(height - 1) :]]
@@ -142,7 +142,7 @@ class Picture:
             yield Spinner("dots", Text(_doing(self._chain), style="dim"), style="cyan")
 
 
-def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Line] | None = None) -> RenderableType:
+def picture(chain: "ChainView", without: Counter[Line] | None = None) -> RenderableType:
     """A chain as it stands, for any width from 40 columns on; or the lines that are not on the screen yet."""
     lines = tell(chain)
     if without:
@@ -154,7 +154,7 @@ def picture(chain: "ChainView", now: datetime | None = None, without: Counter[Li
             else:
                 fresh.append(line)
         return Padding(Group(*_body(fresh)), (0, 1))
-    shown_until = None if chain.status in ENDS else now
+    shown_until = None if chain.status in ENDS else datetime.now(UTC)
     head = Table.grid(padding=(0, 1), expand=True)
     head.add_column(ratio=1)
     head.add_column(justify="right", no_wrap=True)
@@ -177,7 +177,7 @@ def _body(lines: list[Line]) -> list[RenderableType]:
             boxed = []
         if line.mark is Mark.STOP or boxed:
             boxed.append(line)
-        elif line.text:
+        else:
             parts.append(row(line))
     return [*parts, _box(boxed)] if boxed else parts
 

@@ -14,7 +14,8 @@ from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, phrases, runs_again
-from haltpoint.contracts.views import ActionView, ChainView, RequestView, StepView
+from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
+from haltpoint.contracts.views.steps import ActionView, StepView
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runs import asked_in
@@ -82,7 +83,7 @@ def _in_step(step: StepView, chain: ChainView) -> Iterator[Block]:
             unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
             yield [Line(1, Mark.MISSING, unserved, visible(missing.hint))]
         if rest := chain.current.resting:
-            yield [Line(1, Mark.RUNNING, runs_again(rest.until), visible(rest.why))]
+            yield [Line(1, Mark.RUNNING, runs_again(rest.until), visible(rest.why), at=chain.updated_at)]
     if step.status in ("completed", "failed"):
         yield [lines.closing(step)]
 
@@ -96,10 +97,19 @@ def _in_action(action: ActionView, chain: ChainView) -> Iterator[Block]:
     for child in (one for one in chain.children if one.id == action.child):
         for request in asked_in(child):
             yield from _asked(request)
+        yield from _without_room(child)
     if action.receipt is not None and action.status == "done":
-        # A receipt that came when the chain was over already is not in its log.
-        over = chain.updated_at if chain.status in _END_MARKS else None
-        yield [replace(lines.result(action, action.receipt), at=action.ended_at or over)]
+        # A receipt that came when the chain was over already is not in its log; one that is not yet may run again.
+        at = action.ended_at or (chain.updated_at if chain.status in _END_MARKS else None)
+        yield from [] if at is None else [[replace(lines.result(action, action.receipt), at=at)]]
+
+
+def _without_room(child: ChildView) -> Iterator[Block]:
+    """The chains of a tree that have not begun, as their agents have no room."""
+    if child.resting is not None:
+        yield [Line(1, Mark.RUNNING, "waits", visible(child.resting.why))]
+    for below in child.children:
+        yield from _without_room(below)
 
 
 def _asked(request: RequestView) -> Iterator[Block]:
@@ -184,7 +194,7 @@ def answer_lines(chain: ChainView) -> list[Line]:
     for what, some in ((own.taken_back, answer.undone), (own.not_taken_back, answer.not_undone)):
         places = ((one, one.action_id.removeprefix(f"{chain.id}.")) for one in some)
         deeds += [Line(0, Mark.NOT_DONE, f"{what}: {visible(one.says)}", place) for one, place in places]
-    words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines()]
+    words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
     unproven = own.unproven.capitalize()
     words += [Line(0, Mark.UNPROVEN, f"{unproven}: {visible(sentence)}") for sentence in answer.unproven]
     differ = answer.unproven or len(deeds) > len(answer.deeds) or not answer.deeds

@@ -7,14 +7,16 @@ from haltpoint.cli.wording import visible
 from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views import ChainView, ChildView
+    from haltpoint.contracts.views.chains import ChainView, ChildView
 
 
 def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
-    """A line for each chain below, with its agent or its skill, its status and its id; below it what it asks now."""
+    """A line for each chain below, with its agent or its skill, its status and its id; below it what it waits for."""
     for child in chain.children:
         name = child.agent or child.goal.partition(":")[0]
         yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"
+        if child.resting is not None:
+            yield f"{indent}  waits: {visible(child.resting.why)}"
         for request in child.requests:
             if request.status is RequestStatus.OPEN:
                 yield f"{indent}  asks: {visible(request.question)}  {request.id}"

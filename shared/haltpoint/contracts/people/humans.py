@@ -1,7 +1,7 @@
 """Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
@@ -55,6 +55,10 @@ CHOICES: dict[RequestKind, frozenset[Choice]] = {
     RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.RETRY, Choice.ABORT}),
     RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED, Choice.ABORT}),
 }
+
+
+NO: Final = ("no", "no thanks", "no thank you", "n", "nope", "nein", "nein danke", "nee")
+"""Words of a person that are a no, in English and German."""
 
 
 class Question(Contract, kw_only=True):

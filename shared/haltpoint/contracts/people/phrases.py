@@ -25,6 +25,13 @@ class Phrases:
     unreached: str
     taken_back: str
     not_taken_back: str
+    cut: str
+    silent: str
+    called: str
+    unread: str
+    spent: str
+    late: str
+    unnamed: str
 
 
 _ENGLISH: Final = Phrases(
@@ -42,6 +49,13 @@ _ENGLISH: Final = Phrases(
     unreached="The chain ended before this call.",
     taken_back="Undone",
     not_taken_back="Not undone",
+    cut="cut off: the reply reached its limit of tokens",
+    silent="the model said nothing",
+    called="the model called a tool instead of answering",
+    unread="the model's reply could not be read",
+    spent="the budget for the model is used up",
+    late="the deadline has passed",
+    unnamed="the supervisor named no agent",
 )
 _GERMAN: Final = Phrases(
     done="Erledigt",
@@ -58,6 +72,13 @@ _GERMAN: Final = Phrases(
     unreached="Die Kette endete vor diesem Aufruf.",
     taken_back="Rückgängig gemacht",
     not_taken_back="Nicht rückgängig gemacht",
+    cut="abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht",
+    silent="das Modell hat nichts gesagt",
+    called="das Modell hat ein Werkzeug aufgerufen, statt zu antworten",
+    unread="die Antwort des Modells war nicht lesbar",
+    spent="das Budget für das Modell ist aufgebraucht",
+    late="die Frist ist abgelaufen",
+    unnamed="der Supervisor hat keinen Agenten genannt",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 

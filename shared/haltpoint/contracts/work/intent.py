@@ -9,11 +9,14 @@ from haltpoint.contracts.base import Contract
 
 
 class IntentOrigin(StrEnum):
-    """Whose word an entry is: the model's reading of the goal, the submitter's, or a pattern's over the goal (C2)."""
+    """Whose word an entry is: the model's reading of the goal, the submitter's, a pattern's over the goal (C2), or that
+    of a person who answered a question of the model.
+    """
 
     GOAL = "goal"
     SUBMITTER = "submitter"
     PATTERN = "pattern"
+    ANSWER = "answer"
 
 
 class IntentEntry(Contract, rename={"origin": "from"}):

@@ -104,12 +104,15 @@ def broken(violation: Violation, *, routing: bool) -> str:
 
 
 class Correction(Contract):
-    """What goes back to the model after a violation: what was missing, and the exact form (C6, D1)."""
+    """What goes back to the model after a violation: what was missing, and the exact form (C6, D1), which people do
+    not read.
+    """
 
     violation: Violation
     message: str
     tool: str | None = None
     pattern: Annotated[str | None, Meta(description="the pattern over the user's words that asked for it (C2)")] = None
+    form: str = ""
 
 
 class Told(StrEnum):

@@ -13,20 +13,13 @@ from pydantic import ValidationError
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import OTHER_NAMES, SUPERVISOR, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import NAME, OTHER_NAMES, SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget
-from haltpoint.contracts.written import LENGTH
+from haltpoint.contracts.written import LENGTH, regex
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words
 
-_PLAIN: Final = {
-    "a valid tuple": "a list",
-    "a valid dictionary": "a table",
-    "match pattern '^https?://'": "begin with http:// or https://",
-    "match pattern '[^\\W_]'": "have a letter or a digit",
-}
-"""Words of pydantic that say nothing to people who write TOML."""
-
-_READ_BY: Final = {
+READ_BY: Final = {
     "agents": tuple(one for one in Strategy if one is not Strategy.RULE),
     "rules": (Strategy.RULE,),
     "function": (Strategy.FUNCTION,),
@@ -80,10 +73,10 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
     agents = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     models = said.get("models")
     names = [one["name"] for one in agents if isinstance(one.get("name"), str)]
+    built_in = (human_tool.NAME, SUPERVISOR)
+    usable = [one for one in names if re.fullmatch(NAME, one) and one not in built_in]
     yield from (f"{times} agents are called {name!r}" for name, times in _repeated(names))
-    for name in dict.fromkeys(names):
-        if name in (human_tool.NAME, SUPERVISOR):
-            yield f"agent {name!r}: the name is built in"
+    yield from (f"agent {name!r}: the name is built in" for name in dict.fromkeys(names) if name in built_in)
     for agent in agents:
         about, model, others = f"agent {agent.get('name')!r}", agent.get("model"), agent.get("agents")
         if isinstance(model, str) and model not in (models if isinstance(models, dict) else ()):
@@ -96,13 +89,15 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
             elif other == SUPERVISOR:
                 yield f"{about}: agents: a circle: the supervisor hands tasks on to its agents, and gets none back"
             elif other not in names:
-                yield f"{about}: agents: there is no agent {other!r}{_near(other, names)}"
+                yield f"{about}: agents: there is no agent {other!r}{_near(other, usable)}"
     if isinstance(said.get("supervisor"), dict):
-        yield from _routing(said["supervisor"], names, models if isinstance(models, dict) else {})
+        yield from _routing(said["supervisor"], names, usable, models if isinstance(models, dict) else {})
 
 
-def _routing(raw: Mapping[str, Any], names: Sequence[str], models: Mapping[str, Any]) -> Iterator[str]:
-    """What the supervisor names and is not there, and what its strategy needs."""
+def _routing(
+    raw: Mapping[str, Any], names: Sequence[str], usable: Sequence[str], models: Mapping[str, Any]
+) -> Iterator[str]:
+    """What the supervisor names and is not there, and what its strategy needs. `usable` are names that no fault has."""
     said = Supervisor.arriving(raw)
     if not names:
         yield "supervisor: there are no agents that it could choose from"
@@ -120,12 +115,12 @@ def _routing(raw: Mapping[str, Any], names: Sequence[str], models: Mapping[str, 
         if not rule.get("match") and not rule.get("context"):
             yield f"supervisor: {where}: it looks at nothing: give it `match`, `context` or both"
         try:
-            re.compile(str(rule.get("match", "")))
-        except re.error as error:
-            yield f"supervisor: {where}: match: it is not a regular expression: {error}"
+            regex(str(rule.get("match", "")))
+        except ValueError as error:
+            yield f"supervisor: {where}: match: {error}"
     for where, name in named:
         if isinstance(name, str) and name not in names:
-            yield f"supervisor: {where}: there is no agent {name!r}{_near(name, names)}"
+            yield f"supervisor: {where}: there is no agent {name!r}{_near(name, usable)}"
     if isinstance(model := said.get("model"), str) and model not in models:
         yield f"supervisor: model: there is no section [models.{model}]"
     strategy = said.get("strategy", Strategy.LLM)
@@ -133,7 +128,7 @@ def _routing(raw: Mapping[str, Any], names: Sequence[str], models: Mapping[str, 
         yield "supervisor: strategy rule needs at least one [[supervisor.rules]]"
     if strategy == Strategy.FUNCTION and "function" not in said:
         yield "supervisor: strategy function needs `function`"
-    ignored = [name for name, readers in _READ_BY.items() if name in said and strategy not in readers]
+    ignored = [name for name, readers in READ_BY.items() if name in said and strategy not in readers]
     yield from (
         f"supervisor: {name}: strategy {strategy} does not read it" for name in ignored if strategy in [*Strategy]
     )
@@ -171,13 +166,10 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
     if error["type"] == "extra_forbidden":
         keys = (one.name for one in fields(form))
         return f"{': '.join((*about, '.'.join(map(str, where))))} is not a key{_near(str(where[-1]), keys)}"
-    text = str(error["msg"]).removeprefix("Value error, ")
-    for words, plain in _PLAIN.items():
-        text = text.replace(words, plain)
-    return ": ".join((*about, *([".".join(map(str, where))] if where else []), text))
+    return ": ".join((*about, *([".".join(map(str, where))] if where else []), in_words(error)))
 
 
 def _near(name: object, known: Iterable[str]) -> str:
     names = sorted(set(known))
     near = get_close_matches(str(name), names, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
+    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names) or 'none'}"

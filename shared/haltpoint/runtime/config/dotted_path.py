@@ -4,11 +4,18 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, in_words
+
+
+class TooSlowError(Exception):
+    """The function took longer than it may."""
 
 
 def load(path: str) -> object:
@@ -30,27 +37,49 @@ def function(path: str, code: str, role: str) -> Callable[..., Any]:
     try:
         found = load(path)
     except (Exception, SystemExit) as error:  # a script ends itself
-        why = f"{type(error).__name__}: {error}"
-        raise HaltpointError(code, what, why, "Correct the path or the module") from error
+        raise HaltpointError(code, what, in_words(error), "Correct the path or the module") from error
     if not callable(found):
         raise HaltpointError(code, what, "it does not name a function", "Write module:function")
     return found
 
 
 async def call(function: Callable[..., Any], seconds: float, *given: object) -> Any:
-    """What the function returns; one that is not async runs in a thread. Raises TimeoutError after so many seconds, and
-    what the function raises; RuntimeError for what looks like the end of the process or of the caller, and is not:
-    signals reach this process in another way.
+    """What the function returns; one that is not async runs in a thread of its own. Raises TooSlowError after so many
+    seconds, and what the function raises; RuntimeError for what looks like the end of the process or of the caller, and
+    is not: signals reach this process in another way.
     """
+    patience = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds):
+        async with patience:
             if inspect.iscoroutinefunction(function):
                 return await function(*given)
-            return await asyncio.to_thread(function, *given)
-    except Exception:
+            found = await _in_thread(function, *given)
+            return await found if inspect.isawaitable(found) else found
+    except Exception as error:
+        if patience.expired():
+            raise TooSlowError(f"it took more than {seconds:g} s") from error
         raise
     except BaseException as error:
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
-        raise RuntimeError(f"it raised {type(error).__name__}: {error}") from error
+        raise RuntimeError(f"it raised {in_words(error)}") from error
+
+
+def _in_thread(function: Callable[..., Any], *given: object) -> asyncio.Future[Any]:
+    """What the function returns. One that never ends takes no other's thread, and the end of the process does not wait
+    for it. No future takes a StopIteration: who waits for it would wait for ever.
+    """
+    said, context = Future[Any](), copy_context()
+    said.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            said.set_result(context.run(function, *given))
+        except StopIteration as error:
+            said.set_exception(RuntimeError(f"it raised {in_words(error)}"))
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+            said.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return asyncio.wrap_future(said)

@@ -58,6 +58,9 @@ CATALOGUE: Final[dict[str, str]] = {
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 
 
+MOST_WORDS: Final = 2000
+"""Bytes of what an exception says that are kept."""
+
 HOPELESS: Final = 2
 """The exit code of a service that would end the same way each time: settings, address, tools or stored chains."""
 
@@ -81,11 +84,22 @@ class HaltpointError(Exception):
         return f"{self.code} {self.what}: {self.why}. {self.fix}"
 
 
+def in_words(error: BaseException) -> str:
+    """The type of an exception and what it says, in short and fit to be written down; never raises, whatever the
+    exception's own code does.
+    """
+    try:
+        said = f": {error}"
+    except Exception:  # noqa: BLE001 - the exception's own code failed
+        said = ""
+    return f"{type(error).__name__}{said}".encode(errors="replace")[:MOST_WORDS].decode(errors="replace")
+
+
 def unforeseen(error: BaseException) -> HaltpointError:
     """HP-002: an unexpected exception has ended a service."""
     return HaltpointError(
         "HP-002",
         "the service ended",
-        f"{type(error).__name__}: {error}",
+        in_words(error),
         "This is a bug in Haltpoint: please report it with the lines above",
     )

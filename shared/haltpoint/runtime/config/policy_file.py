@@ -1,6 +1,5 @@
 """Read the policy file (HALTPOINT_POLICY_FILE, TOML): what an operator says of words and limits."""
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -13,6 +12,7 @@ from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.approval_rules import ApprovalRule, condition_keys
 from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Targets
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words
 
 _NAMED: Final[dict[tuple[int | str, ...], str]] = {("patterns",): "pattern", ("approvals",): "rule"}
 _NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions")
@@ -76,9 +76,7 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         return 'claims: it was removed; name a check of answers instead: claims_check = "hint"'
     if error["type"] == "extra_forbidden":
         return f"{where} is not a key{_near(where.rpartition('.')[2], _keys_at(place))}"
-    if error["type"] == "tuple_type":
-        return f"{where}: it is a list, as {json.dumps([error['input']], default=str)}"
-    return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
+    return f"{where}: {in_words(error)}"
 
 
 def _keys_at(place: tuple[int | str, ...]) -> Iterable[str]:

@@ -18,6 +18,7 @@ from pydantic_settings import SettingsError as SourceError
 
 from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words
 from haltpoint.runtime.config.settings import PREFIX, Settings, SettingsError
 
 _STANDARD: Final = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
@@ -125,12 +126,11 @@ def _build(layers: _Layers) -> Settings:
         return Settings(**_merged(layers))
     except ValidationError as error:
         # Without the cause: pydantic's own text repeats the input, and with it a secret.
-        lines = [_sentence(layers, tuple(map(str, e["loc"])), e["msg"], e["type"]) for e in error.errors()]
+        lines = [_sentence(layers, tuple(map(str, e["loc"])), in_words(e), e["type"]) for e in error.errors()]
         raise SettingsError("\n".join(lines)) from None
 
 
 def _sentence(layers: _Layers, path: _Path, message: str, kind: str) -> str:
-    message = message.removeprefix("Value error, ")
     if not path:
         return message
     origin = _origin(layers, path)

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.model.state import Chain, ChainStatus, PlanOrigin
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Fields, Head, local

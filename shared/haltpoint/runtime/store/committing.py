@@ -23,7 +23,8 @@ from haltpoint.chain.model.outputs import (
     Think,
     Withdraw,
 )
-from haltpoint.chain.model.state import Action, Chain, PlanOrigin, next_due
+from haltpoint.chain.model.state import Action, Chain, next_due
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts import events
 from haltpoint.contracts.base import chain_of, request_id, value
 from haltpoint.contracts.events import Received

@@ -8,7 +8,8 @@ history.
 from typing import Final
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain, ChainStatus
+from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -32,8 +33,6 @@ _ESCALATED: Final = FactType.CHAIN_ESCALATED
 _OPENED: Final = FactType.REQUEST_OPENED
 _ROUTED: Final = FactType.CHAIN_ROUTED
 _ANSWERED: Final = FactType.REQUEST_ANSWERED
-_OF_AGENTS: Final = (Violation.UNKNOWN_TOOL.value, Violation.NOT_ALLOWED.value)
-"""Violations of a supervisor's model that may be about an agent: `tool` is its name, then."""
 
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
@@ -118,8 +117,10 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
         if strike:
             struck = told["thought_id"]
             counts[f"model:strikes:{model}"] += 1
-        if "tool" in told and not (routing and told["violation"] in _OF_AGENTS):
-            tool = UNKNOWN if told["violation"] == Violation.UNKNOWN_TOOL.value else told["tool"]
+        unknown = told["violation"] == Violation.UNKNOWN_TOOL.value
+        # An agent is no tool, nor is a name that a supervisor's model made up for one.
+        if "tool" in told and "agent" not in told and not (routing and unknown):
+            tool = UNKNOWN if unknown else told["tool"]
             counts[f"tool:violations:{tool}"] += 1
             if strike:
                 counts[f"tool:strikes:{tool}"] += 1

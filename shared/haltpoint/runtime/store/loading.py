@@ -12,7 +12,6 @@ from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_pl
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import (
     Action,
-    ActionStatus,
     Chain,
     ChainError,
     Failure,
@@ -22,6 +21,7 @@ from haltpoint.chain.model.state import (
     Routing,
     goal_in_full,
 )
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import Strict, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted

@@ -15,12 +15,13 @@ from typing import Any, Final
 
 from msgspec import Struct, json, structs
 
-from haltpoint.chain.model.state import Action, ActionStatus
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import chain_of, root_of, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
-from haltpoint.contracts.views import ProgressView
+from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import FEED_AGE, Head, Key, action_of, action_parts, local
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline

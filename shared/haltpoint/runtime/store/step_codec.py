@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.model.state import StepRun, StepStatus
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import StepStatus
 
 _STATUSES: Final = tuple(StepStatus)
 _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts import events
+from haltpoint.contracts import commands, events
 from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.results import NextAction, Outcome
@@ -25,14 +25,14 @@ MOST_CORRECTED: Final = 24_000
 _SOURCE = "haltpoint/executor"
 _ANY: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _ANY_TEXT: Final = encode(_ANY)
-_THOUGHTS: dict[ThoughtKind, type[events.ToPlanner]] = {
-    ThoughtKind.INTENT: events.IntentRequested,
-    ThoughtKind.PLAN: events.PlanRequested,
-    ThoughtKind.ACT: events.ActionRequested,
-    ThoughtKind.REASON: events.ActionRequested,
-    ThoughtKind.ANSWER: events.AnswerRequested,
-    ThoughtKind.VERIFY: events.AnswerRequested,
-    ThoughtKind.ROUTE: events.ActionRequested,
+_THOUGHTS: dict[ThoughtKind, type[commands.ToPlanner]] = {
+    ThoughtKind.INTENT: commands.IntentRequested,
+    ThoughtKind.PLAN: commands.PlanRequested,
+    ThoughtKind.ACT: commands.ActionRequested,
+    ThoughtKind.REASON: commands.ActionRequested,
+    ThoughtKind.ANSWER: commands.AnswerRequested,
+    ThoughtKind.VERIFY: commands.AnswerRequested,
+    ThoughtKind.ROUTE: commands.ActionRequested,
 }
 
 
@@ -50,16 +50,16 @@ class Envelope:
     time: str
     trace: str | None
 
-    def tool_request(self, output: Dispatch, task: Task) -> events.ToolRequested:
+    def tool_request(self, output: Dispatch, task: Task) -> commands.ToolRequested:
         """The order to a worker; its body is the action's arguments."""
         action = output.action
-        return events.ToolRequested(
+        return commands.ToolRequested(
             id=f"{action.id}/{action.attempt}",
             source=_SOURCE,
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.ToolRequested.Data(
+            data=commands.ToolRequested.Data(
                 action_id=action.id,
                 tool=action.tool,
                 attempt=action.attempt,
@@ -85,7 +85,7 @@ class Envelope:
             ),
         )
 
-    def thought_request(self, output: Think, chain: Chain) -> events.ToPlanner:
+    def thought_request(self, output: Think, chain: Chain) -> commands.ToPlanner:
         """The question to the model."""
         return _THOUGHTS[output.kind](
             id=output.thought_id,
@@ -93,7 +93,7 @@ class Envelope:
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.ThoughtRequest(
+            data=commands.ThoughtRequest(
                 thought_id=output.thought_id,
                 kind=output.kind,
                 step_id=output.step_id,
@@ -111,15 +111,15 @@ class Envelope:
             ),
         )
 
-    def human_request(self, question: Question) -> events.HumanRequested:
+    def human_request(self, question: Question) -> commands.HumanRequested:
         """The word to the gateway that a question is in the inbox."""
-        return events.HumanRequested(
+        return commands.HumanRequested(
             id=question.request_id,
             source=_SOURCE,
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.HumanRequested.Data(
+            data=commands.HumanRequested.Data(
                 request_id=question.request_id,
                 kind=question.kind,
                 question=question.question,
@@ -149,15 +149,15 @@ class Envelope:
             data=events.TaskCancelled.Data(reason=reason),
         )
 
-    def withdrawn(self, request: str, reason: str) -> events.HumanWithdrawn:
+    def withdrawn(self, request: str, reason: str) -> commands.HumanWithdrawn:
         """The word to the gateway that nobody needs to answer any more."""
-        return events.HumanWithdrawn(
+        return commands.HumanWithdrawn(
             id=f"{request}/withdrawn",
             source=_SOURCE,
             subject=self.chain_id,
             time=self.time,
             traceparent=self.trace,
-            data=events.HumanWithdrawn.Data(request_id=request, reason=reason),
+            data=commands.HumanWithdrawn.Data(request_id=request, reason=reason),
         )
 
 
@@ -180,9 +180,12 @@ def completed_parts(action_id: str, attempt: int | None, chain_id: str, trace: s
 def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
     """The corrections, together not longer than a message may be: they quote what the model wrote."""
     room = MOST_CORRECTED // max(1, len(corrections))
-    if all(len(one.message) <= room for one in corrections):
+    if all(len(one.message) + len(one.form) <= room for one in corrections):
         return corrections
-    return tuple(structs.replace(one, message=one.message[:room]) for one in corrections)
+    return tuple(
+        structs.replace(one, message=one.message[:room], form=one.form[: max(0, room - len(one.message))])
+        for one in corrections
+    )
 
 
 def split_message(message: bytes, data: bytes) -> bytes:

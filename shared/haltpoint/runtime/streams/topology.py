@@ -15,7 +15,7 @@ from msgspec import Struct
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import root_of, value
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT, value
 from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
+from haltpoint.contracts.commands import AnyMessage
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import AnyMessage
 from haltpoint.contracts.work.tasks import Task
 
 DATA: Final = "__data__"

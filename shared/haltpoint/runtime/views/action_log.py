@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.secrets import starred, without_secrets
-from haltpoint.contracts.views import ActionError, ActionRecord, ActionView, StepView
+from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView, StepView
+from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.record import ChainRecord
 
@@ -20,7 +21,14 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     return tuple(
         sorted(
             (
-                _record(number, step.id, action, tokens.get(action.id), _expected(record, step, action))
+                _record(
+                    number,
+                    step.id,
+                    action,
+                    tokens.get(action.id),
+                    _expected(record, step, action),
+                    _attempts(record.actions[action.id]),
+                )
                 for number, step in enumerate(view_of(record).steps, 1)
                 for action in step.actions
             ),
@@ -29,7 +37,9 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     )
 
 
-def _record(number: int, step_id: str, action: ActionView, tokens: int | None, expected: str) -> ActionRecord:
+def _record(
+    number: int, step_id: str, action: ActionView, tokens: int | None, expected: str, attempts: int
+) -> ActionRecord:
     receipt = action.receipt if action.status == "done" else None
     told = receipt.metadata if receipt is not None else None
     error = receipt.error if receipt is not None else None
@@ -53,11 +63,17 @@ def _record(number: int, step_id: str, action: ActionView, tokens: int | None, e
             type=error.error_type.value, message=without_secrets(error.message), recoverable=bool(error.recoverable)
         ),
         duration_ms=told.duration_ms if told is not None else None,
-        attempts=told.attempt if told is not None else 1,
+        attempts=attempts,
         sources=action.sources,
         tokens=tokens,
         by=told.by if told is not None else "",
     )
+
+
+def _attempts(stored: StoredAction) -> int:
+    """The number of its last run, by a worker's last word on it; a person's says nothing about runs."""
+    words = (stored.receipt, *(stored.earlier[number] for number in sorted(stored.earlier, reverse=True)))
+    return next((json.loads(one.outcome).get("metadata", {}).get("attempt", 1) for one in words if one is not None), 1)
 
 
 def _expected(record: ChainRecord, step: StepView, action: ActionView) -> str:

@@ -7,29 +7,27 @@ chain that carried it out have, and so have the calls that a tool made of others
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import deed_line
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.people.phrases import Phrases, why_dropped
 from haltpoint.contracts.results import DeedWords, ErrorType, NestedCall, Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views import ActionView, ChainView, DroppedCall
+from haltpoint.contracts.views.chains import ChainView, DroppedCall
+from haltpoint.contracts.views.steps import ActionView
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views.log_view import moment
 
-_WHY: Final = {
-    ErrorType.IN_DOUBT: WhyNot.IN_DOUBT,
-    ErrorType.DENIED: WhyNot.DENIED,
-    ErrorType.BLOCKED: WhyNot.DENIED,
-}
+_WHY: Final = {ErrorType.IN_DOUBT: WhyNot.IN_DOUBT, ErrorType.DENIED: WhyNot.DENIED}
 _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 """Errors of tools that may have done something all the same, unless their receipt says `no_effect`."""
 
@@ -38,24 +36,28 @@ _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 class Told:
     """One action with all that was recorded of it: `calls` are those that its tool made of others, in any attempt.
 
-    `below` is the chain that carried it out, when that is no worker. `reads`: it has no receipt, and only reads.
+    `below` is the chain that carried it out, when that is no worker.
     """
 
     action: ActionView
     calls: tuple[NestedCall, ...] = ()
     below: "Tree | None" = None
-    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
     """A chain with its actions in the order of its plan, and the chains below it; `dropped` are the calls that never
-    ran and that count as not done.
+    ran and that count as not done, `specs` the tools of calls that did not succeed, as far as they are known.
     """
 
     chain: ChainView
     actions: tuple[Told, ...]
     dropped: tuple[DroppedCall, ...] = ()
+    specs: Mapping[str, ToolSpec] = field(default_factory=dict)
+
+    def spec(self, tool: str) -> ToolSpec:
+        """The tool of this name; all that is known of one that no worker declares is its name."""
+        return self.specs.get(tool) or ToolSpec(name=tool)
 
 
 def final_answer(
@@ -124,7 +126,8 @@ def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
             )
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
             before = receipt.metadata.stands_in_for
-            deed = _deed(action.id, action.tool, receipt.metadata.deed, at, by, receipt.warnings)
+            warnings = tuple(one for one in receipt.warnings if one != NOT_CONFIRMED)  # that is for the model
+            deed = _deed(action.id, action.tool, receipt.metadata.deed, at, by, warnings)
             yield msgspec.structs.replace(deed, stands_in_for=before.tool) if before is not None else deed
 
 
@@ -200,44 +203,44 @@ def _call(tool: str, arguments: object) -> _Call:
 
 def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
     for told in tree.actions:
-        action = told.action
+        action, spec = told.action, tree.spec(told.action.tool)
         below = [] if told.below is None else list(_not_done(told.below, own))
         yield from below
         for call in told.calls:
             if call.error is ErrorType.IN_DOUBT:  # other errors its caller has heard, and continued or failed
-                said, why = _line(call.tool, {}), WhyNot.IN_DOUBT
+                said, why = _line(tree.spec(call.tool), {}), WhyNot.IN_DOUBT
                 one = NotDone(action_id=call.key, tool=call.tool, says=said, why=why, message=own.unknown)
                 yield (call.key, ""), one
-        reason = None if below or action.tool == human_tool.NAME else _reason(told, own)
+        reason = None if below or action.tool == human_tool.NAME else _reason(told, own, reads=spec.read_only)
         if reason is not None:
             why, message = reason
-            one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action), why=why, message=message)
+            one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action, spec), why=why, message=message)
             yield _call(action.tool, action.arguments), one
     for dropped in tree.dropped:
         tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
-        said = _line(tool, wished if isinstance(wished, dict) else {})
+        said = _line(tree.spec(tool), wished if isinstance(wished, dict) else {})
         message = why_dropped(dropped.get("reason", ""))
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 
-def _reason(told: Told, own: Phrases) -> tuple[WhyNot, str] | None:
+def _reason(told: Told, own: Phrases, *, reads: bool) -> tuple[WhyNot, str] | None:
     """Why the action of a chain that is over did nothing; None when it did."""
     receipt = told.action.receipt
     if receipt is None:
-        harmless = told.reads or told.below is not None
+        harmless = reads or told.below is not None
         return (WhyNot.FAILED, own.stopped) if harmless else (WhyNot.IN_DOUBT, own.unknown)
     if receipt.error is not None:
         return _WHY.get(receipt.error.error_type, WhyNot.FAILED), receipt.error.message
     return None if receipt.satisfies else (WhyNot.NEVER_EXECUTED, own.unasked)
 
 
-def ran_line(action: ActionView) -> str:
+def ran_line(action: ActionView, spec: ToolSpec) -> str:
     """An action's call as it ran, in words."""
-    return _line(action.tool, action.arguments if action.ran is None else action.ran)
+    return _line(spec, action.arguments if action.ran is None else action.ran)
 
 
-def _line(tool: str, arguments: dict[str, Any]) -> str:
-    return deed_line(ToolSpec(name=tool), json.dumps(arguments), "{}")
+def _line(spec: ToolSpec, arguments: dict[str, Any]) -> str:
+    return deed_line(spec, json.dumps(arguments), "{}")
 
 
 def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:

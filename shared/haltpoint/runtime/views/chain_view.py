@@ -5,12 +5,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from haltpoint.chain.model.state import ChainStatus, PlanOrigin, StepStatus
-from haltpoint.contracts import views
+from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import count, runs_again
+from haltpoint.contracts.views.chains import (
+    ChainSummary,
+    ChainView,
+    ChildView,
+    CurrentView,
+    DroppedCall,
+    ErrorView,
+    RequestView,
+    RestingView,
+    RoutedView,
+    UsageView,
+)
+from haltpoint.contracts.views.steps import StepView, ViolationView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredAction
@@ -22,9 +34,9 @@ from haltpoint.runtime.views.request_view import Background, question_of, reques
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
 
 
-def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) -> views.ChainSummary:
+def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) -> ChainSummary:
     """One line of the list of chains."""
-    return views.ChainSummary(
+    return ChainSummary(
         id=chain_id,
         status=head["status"],
         goal=task.goal,
@@ -35,7 +47,7 @@ def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) 
     )
 
 
-def view_of(record: ChainRecord) -> views.ChainView:
+def view_of(record: ChainRecord) -> ChainView:
     """The whole chain; with its answer when it is over."""
     tree = _tree(record)
     if not record.status.final:
@@ -54,20 +66,21 @@ def _tree(record: ChainRecord) -> Tree:
             action,
             calls_in(record.actions[action.id]),
             _tree(below) if (below := record.children.get(action.child or "")) else None,
-            record.only_read.get(action.tool, False),
         )
         for step in chain.steps
         for action in step.actions
     )
-    return Tree(chain, tuple(told), tuple(one for one in chain.never_executed if _misses(record, one)))
+    missed = tuple(one for one in chain.never_executed if _misses(record, one))
+    return Tree(chain, tuple(told), missed, record.specs)
 
 
-def _misses(record: ChainRecord, dropped: views.DroppedCall) -> bool:
+def _misses(record: ChainRecord, dropped: DroppedCall) -> bool:
     """Whether a user misses a call that never ran: of a supervisor, whose work is to decide, only an effect."""
-    return record.task.agent != SUPERVISOR or record.only_read.get(dropped.get("tool", "")) is False
+    spec = record.specs.get(dropped.get("tool", ""))
+    return record.task.agent != SUPERVISOR or (spec is not None and not spec.read_only)
 
 
-def _without_answer(record: ChainRecord) -> views.ChainView:
+def _without_answer(record: ChainRecord) -> ChainView:
     head, task = record.head, record.task
     raw = {name: thought.raw for name, thought in record.thoughts.items()}
     facts, thoughts = tuple(log_view.facts(record.log)), thoughts_of(record)
@@ -79,7 +92,7 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
         for step, run in record.steps
     )
     decisions = tuple(_decisions(facts))
-    return views.ChainView(
+    return ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
         language=task.language or record.language,
         mode=task.mode,
@@ -103,7 +116,7 @@ def _without_answer(record: ChainRecord) -> views.ChainView:
     )
 
 
-def _requests(record: ChainRecord, times: Times) -> tuple[views.RequestView, ...]:
+def _requests(record: ChainRecord, times: Times) -> tuple[RequestView, ...]:
     """All that the chain has asked, each with the times of its log."""
     raw = {name: thought.raw for name, thought in record.thoughts.items()}
     background = Background(raw, record.plan, record.forms)
@@ -112,30 +125,31 @@ def _requests(record: ChainRecord, times: Times) -> tuple[views.RequestView, ...
     return tuple(one.model_copy(update={"asked_at": begun, "closed_at": ended}) for one, begun, ended in known)
 
 
-def _child(record: ChainRecord) -> views.ChildView:
+def _child(record: ChainRecord) -> ChildView:
     """A chain below, with what it has asked."""
-    return views.ChildView(
+    return ChildView(
         id=record.id,
         status=record.status.value,
         goal=record.task.goal,
         agent=record.task.agent,
+        resting=_room(record),
         requests=_requests(record, log_view.times(log_view.facts(record.log))),
         children=tuple(map(_child, record.children.values())),
     )
 
 
-def _usage(record: ChainRecord) -> views.UsageView:
+def _usage(record: ChainRecord) -> UsageView:
     """What the chain has used, with what its agents have; a share that one of them holds is not used."""
     below = [_usage(one) for one in record.children.values() if one.task.agent is not None]
     used = {
         name: float(record.head.get(name, 0)) + sum(getattr(one, name) for one in below)
-        for name in views.UsageView.model_fields
+        for name in UsageView.model_fields
     }
-    return views.UsageView.model_validate(used)
+    return UsageView.model_validate(used)
 
 
-def _error(end: Mapping[str, Any]) -> views.ErrorView | None:
-    return views.ErrorView.model_validate(end["error"]) if end.get("error") else None
+def _error(end: Mapping[str, Any]) -> ErrorView | None:
+    return ErrorView.model_validate(end["error"]) if end.get("error") else None
 
 
 def _stopped(record: ChainRecord) -> str | None:
@@ -146,37 +160,42 @@ def _stopped(record: ChainRecord) -> str | None:
     return None
 
 
-def _decisions(facts: Sequence[log_view.Fact]) -> Iterator[views.RoutedView]:
+def _decisions(facts: Sequence[log_view.Fact]) -> Iterator[RoutedView]:
     """Every decision on who works on the task."""
     for at, name, told in facts:
         if name == FactType.CHAIN_ROUTED.value:
             one, *more = told["target_agents"] or (None,)
             whom = {"target_agents": (one, *more)} if more else {"target_agents": None, "target_agent": one}
-            yield views.RoutedView.model_validate({**told, **whom, "timestamp": at})
+            yield RoutedView.model_validate({**told, **whom, "timestamp": at})
 
 
-def _never_executed(facts: Sequence[log_view.Fact]) -> Iterator[views.DroppedCall]:
+def _never_executed(facts: Sequence[log_view.Fact]) -> Iterator[DroppedCall]:
     """Every call that never ran; arguments that the log keeps only in part stay text."""
     for at, name, told in facts:
         if name == FactType.ACTION_NEVER_EXECUTED.value:
             dropped: dict[str, Any] = {**told, "at": at}
             with suppress(ValueError):
                 dropped["arguments"] = json.loads(told.get("arguments", "{}"))
-            yield cast("views.DroppedCall", dropped)
+            yield cast("DroppedCall", dropped)
 
 
-def _current(record: ChainRecord) -> views.CurrentView | None:
+def _current(record: ChainRecord) -> CurrentView | None:
     """The first step that is under way, or that the chain waits for its agent; None when neither is so."""
-    if record.queued is not None:
-        room = views.RestingView(until=moment(record.queued.until), why=record.queued.why)
-        return views.CurrentView(step_id="", index=0, resting=room)
+    if (room := _room(record)) is not None:
+        return CurrentView(step_id="", index=0, resting=room)
     for index, (step, run) in enumerate(record.steps):
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             last = record.actions.get(action_id(record.id, step.id, run.actions))
             tool = last.tool if last else None
             rests = resting(record, (action_id(record.id, step.id, number) for number in run.pending))
-            return views.CurrentView(step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=rests)
+            return CurrentView(step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=rests)
     return None
+
+
+def _room(record: ChainRecord) -> RestingView | None:
+    """For whose room the chain waits before it begins, and until when."""
+    queued = record.queued
+    return None if queued is None else RestingView(until=moment(queued.until), why=queued.why)
 
 
 def under_way(record: ChainRecord) -> StoredAction | None:
@@ -191,9 +210,9 @@ def under_way(record: ChainRecord) -> StoredAction | None:
 
 def _summary(
     record: ChainRecord,
-    steps: tuple[views.StepView, ...],
-    requests: tuple[views.RequestView, ...],
-    about_answer: Sequence[views.ViolationView],
+    steps: tuple[StepView, ...],
+    requests: tuple[RequestView, ...],
+    about_answer: Sequence[ViolationView],
 ) -> str:
     """One or two sentences: how far it came, and what it waits for or how it ended."""
     done = sum(step.status == StepStatus.COMPLETED.value for step in steps)

@@ -11,9 +11,10 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.state import PlanOrigin, StepRun, StepStatus
-from haltpoint.contracts import views
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.views.steps import ActionView, PromiseView, StepView, ViolationView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Strike, Violation
@@ -23,24 +24,22 @@ MOST_SAID: Final = 2000
 """Characters of the model's own words that are shown with a violation; the whole lies with the thought."""
 
 
-def violations(
-    chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]
-) -> defaultdict[str, list[views.ViolationView]]:
+def violations(chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]) -> defaultdict[str, list[ViolationView]]:
     """Every violation by its place, each with the correction that was sent; `raw` are the model's words by thought."""
-    found: defaultdict[str, list[views.ViolationView]] = defaultdict(list)
+    found: defaultdict[str, list[ViolationView]] = defaultdict(list)
     for at, name, told in facts:
         if name == FactType.CONTRACT_VIOLATED.value:
             thought = str(told.get("thought_id", ""))
             place = str(told.get("step_id") or place_of(chain_id, thought))
             said = raw.get(thought, "")[:MOST_SAID] or told.get("said", "")
             view = {**told, "at": at, "place": place, "said": said}
-            found[place].append(views.ViolationView.model_validate(view))
+            found[place].append(ViolationView.model_validate(view))
         elif name == FactType.CONTRACT_CORRECTED.value:
             _correct(found, at, told)
     return found
 
 
-def _correct(found: defaultdict[str, list[views.ViolationView]], at: datetime, told: Mapping[str, Any]) -> None:
+def _correct(found: defaultdict[str, list[ViolationView]], at: datetime, told: Mapping[str, Any]) -> None:
     """Add a correction to the violation that it answers; one that answers none gets a line of its own."""
     step, message = told.get("step_id"), str(told.get("message", ""))
     of_answer = told.get("violation") == Violation.UNPROVEN.value
@@ -52,7 +51,7 @@ def _correct(found: defaultdict[str, list[views.ViolationView]], at: datetime, t
                 found[place][index] = view.model_copy(update={"correction": message})
                 return
     alone = {**told, "at": at, "place": places[0], "correction": message}
-    found[places[0]].append(views.ViolationView.model_validate(alone))
+    found[places[0]].append(ViolationView.model_validate(alone))
 
 
 def place_of(chain_id: str, thought: str) -> str:
@@ -65,7 +64,7 @@ def case_of(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, 
     return tuple(structs.replace(one, said=raw.get(one.thought_id, "")[:MOST_SAID] or one.said) for one in strikes)
 
 
-def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.PromiseView, ...]:
+def promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ...]:
     """For each promise of the step the tool and the action that kept it (C3); of one that none has kept all tools."""
     kept: dict[str, str] = {}
     for action in actions:
@@ -74,10 +73,10 @@ def promises(step: Step, actions: Sequence[views.ActionView]) -> tuple[views.Pro
             for tool in (action.tool, before.tool) if before else (action.tool,):
                 kept.setdefault(tool, action.id)
     by = ((promise, next((tool for tool in promise if tool in kept), "")) for promise in step.promised)
-    return tuple(views.PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
+    return tuple(PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
 
 
-def validation(task: Task, step: Step, run: StepRun, origin: str, promised: Sequence[views.PromiseView]) -> str | None:
+def validation(task: Task, step: Step, run: StepRun, origin: str, promised: Sequence[PromiseView]) -> str | None:
     """How a step that is done kept its promise: passed, failed or skipped."""
     if not run.status.done:
         return None
@@ -92,7 +91,7 @@ def validation(task: Task, step: Step, run: StepRun, origin: str, promised: Sequ
     return how if how != "passed" or all(one.kept_by for one in promised) else "skipped"
 
 
-def remarks(completed: bool, steps: Iterable[views.StepView], about_answer: Sequence[views.ViolationView]) -> list[str]:
+def remarks(completed: bool, steps: Iterable[StepView], about_answer: Sequence[ViolationView]) -> list[str]:
     """Sentences about promises that were not kept (D4)."""
     said = [
         f"Step {step.id!r} continued without its required tools ({step.tool_validation_mode.value})."

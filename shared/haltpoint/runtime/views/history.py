@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.deployment_views import AgentStats, DayView, StatsRow, StatsView
+from haltpoint.contracts.views.deployment import AgentStats, DayView, StatsRow, StatsView
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30

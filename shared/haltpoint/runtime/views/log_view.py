@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.views import EventView
+from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.store.log_lines import decode_line
 
 Fact = tuple[datetime, str, dict[str, Any]]

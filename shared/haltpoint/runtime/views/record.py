@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from haltpoint.chain.model.state import ChainError, ChainStatus, Queued, Rest, StepRun
-from haltpoint.contracts import views
+from haltpoint.chain.model.state import ChainError, Queued, Rest, StepRun
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases, phrases
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.chains import WaitingView
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
@@ -21,10 +23,10 @@ Fields = Mapping[str, str]
 class ChainRecord:
     """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
 
-    `forms` are the result schemas of the tools that escalations want called. `only_read` says of the tools of calls
-    without a receipt whether they only read, once the chain is over; of those that no worker declares now it says
-    nothing. `children` are the chains that carried out skills, `undo` the one that undoes what was done, `language`
-    that of the runtime's own words where the task names none.
+    `forms` are the result schemas of the tools that escalations want called. `specs` are the tools of calls that did
+    not succeed, once the chain is over; those that no worker declares now are absent. `children` are the chains that
+    carried out skills, `undo` the one that undoes what was done, `language` that of the runtime's own words where the
+    task names none.
     """
 
     id: str
@@ -42,8 +44,8 @@ class ChainRecord:
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)
     thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
     forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    only_read: Mapping[str, bool] = field(default_factory=dict)
-    waiting: views.WaitingView | None = None
+    specs: Mapping[str, ToolSpec] = field(default_factory=dict)
+    waiting: WaitingView | None = None
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
     undo: "ChainRecord | None" = None
     language: str = "en"

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from haltpoint.contracts import views
 from haltpoint.contracts.people.humans import Answer, Question, RequestKind
+from haltpoint.contracts.views.chains import AnswerView, RequestView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredRequest
@@ -33,7 +33,7 @@ def question_of(stored: StoredRequest) -> Question:
     return msgspec.json.decode(stored.question, type=Question)
 
 
-def request_of(question: Question, stored: StoredRequest, task: Task, background: Background) -> views.RequestView:
+def request_of(question: Question, stored: StoredRequest, task: Task, background: Background) -> RequestView:
     """One question with what became of it."""
     form, step = question.form, None
     if question.kind is RequestKind.ESCALATION:
@@ -43,8 +43,8 @@ def request_of(question: Question, stored: StoredRequest, task: Task, background
     answer = None
     if stored.answer:
         given = msgspec.json.decode(stored.answer, type=Answer)
-        answer = views.AnswerView(by=stored.by, at=moment(stored.at), answer=given)
-    return views.RequestView(
+        answer = AnswerView(by=stored.by, at=moment(stored.at), answer=given)
+    return RequestView(
         id=question.request_id,
         chain_id=stored.chain_id,
         step_id=question.step_id,

@@ -13,11 +13,14 @@ from msgspec import structs
 
 from haltpoint.chain.checks.deeds import Mark, rendered
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.state import ActionStatus, StepRun, StepStatus
-from haltpoint.contracts import views
+from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.chains import RestingView
+from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView, ViolationView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.runtime.store.rows import Kind, StoredAction
 from haltpoint.runtime.views import contract_view
@@ -28,14 +31,14 @@ from haltpoint.runtime.views.record import ChainRecord
 _ASKS: Final = (NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED)
 
 
-def thoughts_of(record: ChainRecord) -> defaultdict[str, list[views.ThoughtView]]:
+def thoughts_of(record: ChainRecord) -> defaultdict[str, list[ThoughtView]]:
     """What was thought, by the id of the step: a proposal, the text of an answer, or words that could not be read."""
     at = {line.ref: moment(line.at) for line in record.log}
-    said: defaultdict[str, list[views.ThoughtView]] = defaultdict(list)
+    said: defaultdict[str, list[ThoughtView]] = defaultdict(list)
     for name, stored in record.thoughts.items():
         data = json.loads(stored.data)
         proposal = data.get("proposal") or {"content": data.get("text") or data.get("message") or ""}
-        thought = views.ThoughtView.model_validate({"id": name, "at": at.get(name), **proposal})
+        thought = ThoughtView.model_validate({"id": name, "at": at.get(name), **proposal})
         said[contract_view.place_of(record.id, name)].append(thought)
     return said
 
@@ -45,9 +48,9 @@ def step_view(
     step: Step,
     run: StepRun,
     times: Times,
-    thoughts: tuple[views.ThoughtView, ...],
-    violations: tuple[views.ViolationView, ...],
-) -> views.StepView:
+    thoughts: tuple[ThoughtView, ...],
+    violations: tuple[ViolationView, ...],
+) -> StepView:
     """One step with its run; `times` are those of its actions, too."""
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(_action(record, record.actions[name], times) for name in ids if name in record.actions)
@@ -66,14 +69,14 @@ def step_view(
         "actions": actions,
         "violations": violations,
     }
-    return views.StepView(**{**structs.asdict(step), **became})
+    return StepView(**{**structs.asdict(step), **became})
 
 
 def _result(
     record: ChainRecord,
     run: StepRun,
-    actions: tuple[views.ActionView, ...],
-    thoughts: tuple[views.ThoughtView, ...],
+    actions: tuple[ActionView, ...],
+    thoughts: tuple[ThoughtView, ...],
 ) -> dict[str, Any] | str | None:
     last = next((one for one in actions if one.id.endswith(f".{run.last_ok}")), None)
     if last is not None and last.receipt:
@@ -91,10 +94,10 @@ def _cited(record: ChainRecord, mark: Mark) -> str | None:
     if action is None or action.receipt is None or not action.receipt.satisfies:
         return None
     deed = action.receipt.metadata.deed
-    return deed.says if deed else ran_line(action)
+    return deed.says if deed else ran_line(action, ToolSpec(name=action.tool))
 
 
-def _action(record: ChainRecord, stored: StoredAction, times: Times) -> views.ActionView:
+def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionView:
     rests = resting(record, (stored.id,)) is not None
     counts = None if rests else stored.counts  # of one that rests it may not be the last
     receipt, status = None, "resting" if rests else ActionStatus.DISPATCHED.value
@@ -104,7 +107,7 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> views.Ac
     elif counts is not None:
         status = ActionStatus.ASKING
     started, ended = times.get(stored.id, (None, None))
-    return views.ActionView(
+    return ActionView(
         id=stored.id,
         tool=stored.tool,
         arguments=json.loads(stored.arguments or "{}"),
@@ -126,12 +129,12 @@ def _ran(stored: StoredAction) -> dict[str, Any] | None:
     return next((json.loads(text) for text in told if text is not None), None)
 
 
-def resting(record: ChainRecord, actions: Iterable[str]) -> views.RestingView | None:
+def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
     """The first of these actions that rests."""
     found = (rest for name in actions if (rest := record.resting.get(name)) is not None and rest.until)
     if (rest := next(found, None)) is None:
         return None
     held = any(one.status is RequestStatus.OPEN for one in record.requests.values())
-    return views.RestingView(
+    return RestingView(
         until=None if held else moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else ""
     )

@@ -5,39 +5,34 @@ Nothing is written here, and nothing is parsed twice: `chain_view` makes the vie
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import msgspec
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import ChainStatus
-from haltpoint.contracts.base import action_id, chain_of, is_undo, request_id, undo_id
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.facts import FINAL_FACTS, FactType
+from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views import ActionRecord, ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
+from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
+from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.loading import as_worked_on, stored_plan
-from haltpoint.runtime.store.rows import Data, Head, Key, action_of, local, request_parts, thought_of
+from haltpoint.runtime.store.loading import as_worked_on
+from haltpoint.runtime.store.rows import Data, Head, Key, local, request_parts, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request
-from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views import action_log, chain_view, log_view, undo_view
+from haltpoint.runtime.views import action_log, chain_view, undo_view
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.pages import page
+from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts
 from haltpoint.runtime.views.record import ChainRecord, Fields
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
-
-_THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
-
-VisibleTo = Callable[[str | None], bool]
-"""Whether a reader sees the chains of this tenant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +69,21 @@ class Views:
         self._redis = redis
         self._calls = calls
         self._topology = topology
-        self._language = language
+        self._records = Records(calls, topology, language)
 
     async def chain(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
-        record = await self._record(chain_id, visible_to)
+        record = await self._records.read(chain_id, visible_to)
         return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
 
     async def undo_task(self, chain_id: str, seconds: float, visible_to: VisibleTo) -> Task | None:
         """The task that undoes what a chain has done (E7); None when this reader sees nothing that can be undone."""
-        record = await self._record(chain_id, visible_to)
+        record = await self._records.read(chain_id, visible_to)
         return undo_view.undo_task(record, seconds) if record else None
 
     async def actions(self, chain_id: str, visible_to: VisibleTo) -> tuple[ActionRecord, ...] | None:
         """The action log of a chain, or None when there is none that this reader sees."""
-        record = await self._record(chain_id, visible_to)
+        record = await self._records.read(chain_id, visible_to)
         return action_log.records(record) if record else None
 
     async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
@@ -150,7 +145,7 @@ class Views:
         """The open questions of these chains and of the chains below them."""
         found = zip(chain_ids, await self._tasks_and_heads(chain_ids), strict=True)
         going = [one for one, (_, head) in found if head and not ChainStatus(head["status"]).final]
-        records = [record for one in going if (record := await self._record(one, visible_to)) is not None]
+        records = [record for one in going if (record := await self._records.read(one, visible_to)) is not None]
         for record in records:  # grows while it is walked
             records += record.children.values()
         asked = await self._requests([name for record in records for name in record.requests], visible_to)
@@ -177,83 +172,13 @@ class Views:
 
     async def _with_answer(self, chain_id: str, event: EventView, visible_to: VisibleTo) -> EventView:
         """The last event of a chain says the answer (F1)."""
-        record = await self._record(chain_id, visible_to)
+        record = await self._records.read(chain_id, visible_to)
         answer = chain_view.view_of(record).answer if record else None
         if answer is None:
             return event
         return msgspec.structs.replace(event, details={**event.details, "answer": in_full(answer)})
 
     # ---- one chain --------------------------------------------------------------------------------------------------
-
-    async def _record(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
-        head, data, lines = await asyncio.gather(
-            self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain_id)),
-            self._calls.call("HGETALL", self._topology.key_of(Key.DATA, chain_id)),
-            self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), 0, -1),
-        )
-        if not head or (raw_task := data.get(Data.TASK.encode())) is None:
-            return None
-        task = msgspec.json.decode(raw_task, type=Task)
-        if not visible_to(task.tenant):
-            return None
-        raw_plan, raw_end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
-        task, plan = as_worked_on(raw_plan, task)
-        kept = stored_plan(raw_plan)
-        runs = tuple(decode_step(head[b"s%d" % i]) for i in range(len(plan.steps))) if plan else ()
-        log = tuple(LogLine.parse(chain_id, number, line) for number, line in enumerate(lines))
-        names = [
-            action_id(chain_id, step.id, number)
-            for step, run in zip(plan.steps if plan else (), runs, strict=True)
-            for number in range(1, run.actions + 1)
-        ]
-        actions = {name: action for name in names if (action := action_of(name, head, data)) is not None}
-        asked = _asked_ids(chain_id, head.get(Head.ASKED.encode()))
-        requests = {name: one for name in asked if (one := stored_request(name, head, data)) is not None}
-        thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
-        below = [one.child for one in actions.values() if one.child]  # so deep at most as skills may call
-        over = ChainStatus(head[Head.STATUS.encode()].decode()).final
-        unheard = [one.tool for one in actions.values() if one.counts is None]
-        unheard += [str(told["tool"]) for told in log_view.details(log, FactType.ACTION_NEVER_EXECUTED)]
-        return ChainRecord(
-            id=chain_id,
-            head=_text(head),
-            task=task,
-            plan=plan,
-            intent=kept.intent,
-            failing=None if kept.failing is None else kept.failing.error,
-            resting=kept.resting,
-            queued=kept.queued,
-            runs=runs,
-            end=json.loads(raw_end) if raw_end else {},
-            log=log,
-            actions=actions,
-            requests=requests,
-            thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
-            forms=await self._forms(chain_id, map(question_of, requests.values())),
-            only_read={one.name: one.read_only for one in await self._specs(chain_id, unheard if over else ())},
-            children={one: found for one in below if (found := await self._record(one, visible_to)) is not None},
-            undo=await self._undo(chain_id, head, visible_to),
-            language=self._language,
-        )
-
-    async def _undo(self, chain_id: str, head: Mapping[bytes, bytes], visible_to: VisibleTo) -> ChainRecord | None:
-        """The chain that undoes one that is over."""
-        over = ChainStatus(head[Head.STATUS.encode()].decode()).final
-        return await self._record(undo_id(chain_id), visible_to) if over and not is_undo(chain_id) else None
-
-    async def _forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
-        """The result schemas of the tools that escalations of one chain want called."""
-        tools = {one.tool for one in asked if one.kind is RequestKind.ESCALATION and one.tool}
-        specs = await self._specs(chain_id, tools)
-        return {spec.name: spec.result_schema for spec in specs if spec.result_schema is not None}
-
-    async def _specs(self, chain_id: str, tools: Collection[str]) -> list[ToolSpec]:
-        """Those of these tools that workers declare now."""
-        if not tools:
-            return []
-        key = self._topology.key(self._topology.partition(chain_id), "catalogue")
-        listed: list[bytes | None] = await self._calls.call("HMGET", key, *tools)
-        return [msgspec.json.decode(one, type=Listed).spec for one in listed if one is not None]
 
     async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
         """What an escalation shows beside its own text."""
@@ -264,7 +189,7 @@ class Views:
         stored, *found = await self._calls.call("HMGET", key, Data.PLAN, *map(local, thoughts))
         raw = {one: thought_of(text).raw for one, text in zip(thoughts, found, strict=True) if text}
         _, plan = as_worked_on(stored, task)
-        return Background(raw, plan, await self._forms(chain_id, [question]))
+        return Background(raw, plan, await self._records.forms(chain_id, [question]))
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
         """Whether the action under way waits for a worker that is not there."""
@@ -292,7 +217,7 @@ class Views:
             self._each("HGET", Key.DATA, chain_ids, Data.TASK), self._each("HGETALL", Key.CHAIN, chain_ids)
         )
         return [
-            (msgspec.json.decode(task, type=Task) if task else None, _text(head))
+            (msgspec.json.decode(task, type=Task) if task else None, texts(head))
             for task, head in zip(tasks, heads, strict=True)
         ]
 
@@ -323,17 +248,9 @@ class Views:
     async def _asked(self, chain_ids: list[str]) -> list[list[str]]:
         """The ids of all that each of these chains ever asked."""
         asked = await self._each("HGET", Key.CHAIN, chain_ids, Head.ASKED)
-        return [_asked_ids(chain_id, count) for chain_id, count in zip(chain_ids, asked, strict=True)]
+        return [asked_ids(chain_id, count) for chain_id, count in zip(chain_ids, asked, strict=True)]
 
     async def _each(self, command: str, kind: Key, chain_ids: Iterable[str], *field: str) -> list[Any]:
         """One reply for each chain."""
         keys = (self._topology.key_of(kind, one) for one in chain_ids)
         return await asyncio.gather(*(self._calls.call(command, key, *field) for key in keys))
-
-
-def _asked_ids(chain_id: str, asked: bytes | str | None) -> list[str]:
-    return [request_id(chain_id, number) for number in range(1, int(asked or 0) + 1)]
-
-
-def _text(fields: Mapping[bytes, bytes]) -> Fields:
-    return {name.decode(): value.decode(errors="replace") for name, value in fields.items()}

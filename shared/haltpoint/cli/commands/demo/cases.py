@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from haltpoint.contracts.people.humans import RequestKind
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views import ChainView
+    from haltpoint.contracts.views.chains import ChainView
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from haltpoint.cli.commands.demo.cases import CASES, MODELS, Case, Judgement, ma
 from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.local.supervisor import Child
+from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port, http_get
 from haltpoint.cli.render.asking import ask
 from haltpoint.cli.render.following import follow
@@ -36,7 +36,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings_sources import load
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views import RequestView
+    from haltpoint.contracts.views.chains import RequestView
 
 _MOMENT: Final = 1.0  # seconds until a question is answered by itself
 _LINGER: Final = 60  # seconds that the carrier would take, were its worker not killed
@@ -235,7 +235,7 @@ class Show:
     async def _cast(self, system: System, name: str) -> None:
         """Let the model follow another script: end it, it starts again with the new one."""
         verb, _, option, port = self._model.words
-        await system.supervisor.replace(self._model, (verb, f"contacts_{name}", option, port))
+        await system.keeper.replace(self._model, (verb, f"contacts_{name}", option, port))
         while (await http_get("127.0.0.1", int(port), "/v1/models"))[0] == 0:  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
 
@@ -245,7 +245,7 @@ class Show:
         return [json.loads(line) for line in self._outbox.read_text(encoding="utf-8").splitlines()]
 
     def _ready(self, system: System) -> None:
-        names = ", ".join(f"{child.name} {child.pid}" for child in system.supervisor.children)
+        names = ", ".join(f"{child.name} {child.pid}" for child in system.keeper.children)
         self._say(f"Ready. Processes: {names}.")
 
     def _heading(self, words: str) -> None:

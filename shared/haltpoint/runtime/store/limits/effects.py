@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.results import DeedWords, ErrorType, Outcome
 from haltpoint.runtime.store.rows import ActionRow, ActionState, Head, Key, Receipt, action_parts, local

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any
 
 from haltpoint.chain.model.limits import Place
-from haltpoint.chain.model.state import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.work.agents import Agent
 from haltpoint.runtime.store.rows import Head, Key
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline

@@ -1,4 +1,4 @@
-"""The supervisor with real processes: it restarts them, stops them in order, and they never outlive it."""
+"""The keeper with real processes: it restarts them, stops them in order, and they never outlive it."""
 
 import asyncio
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.cli.local import supervisor
-from haltpoint.cli.local.supervisor import Child, Keeper
+from haltpoint.cli.local import keeper as module
+from haltpoint.cli.local.keeper import Child, Keeper
 from tests.support import PATIENCE
 
-PROGRAM = "tests.integration.test_supervisor:program"
+PROGRAM = "tests.integration.test_keeper:program"
 
 
 def program() -> None:
@@ -32,7 +32,7 @@ def program() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    supervisor.die_with_owner(descriptor)
+    module.die_with_owner(descriptor)
     say("began")
     while word != "short":
         signal.pause()
@@ -40,9 +40,9 @@ def program() -> None:
 
 OWNER = """
 import asyncio, os, sys
-from haltpoint.cli.local import supervisor
-from haltpoint.cli.local.supervisor import Child, Keeper
-supervisor.PROGRAM = sys.argv[1]
+from haltpoint.cli.local import keeper as module
+from haltpoint.cli.local.keeper import Child, Keeper
+module.PROGRAM = sys.argv[1]
 async def main():
     keeper = Keeper(os.environ, print)
     keeper.start([Child("executor", ("steady", sys.argv[2])), Child("gateway", ("stubborn", sys.argv[2]))])
@@ -73,7 +73,7 @@ def gone(pid: int) -> bool:
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
-    monkeypatch.setattr(supervisor, "PROGRAM", PROGRAM)
+    monkeypatch.setattr(module, "PROGRAM", PROGRAM)
     return Log(tmp_path / "log")
 
 
@@ -117,7 +117,7 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
 
 
 async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "GRACE", 0.2)
+    monkeypatch.setattr(module, "GRACE", 0.2)
     said: list[str] = []
     keeper = Keeper(os.environ, said.append)
     child = Child("executor", ("stubborn", str(log.path)))
@@ -167,7 +167,7 @@ async def test_a_fork_server_that_cannot_start_is_tried_again(log: Log, tmp_path
     assert "there_is_no_such_module" in (tmp_path / "output").read_text()
 
 
-async def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+async def test_children_die_with_a_keeper_that_is_killed(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     command = [sys.executable, "-c", OWNER, PROGRAM, str(log.path)]
     with subprocess.Popen(command) as owner:  # noqa: ASYNC220

@@ -1,4 +1,4 @@
-"""Views of a deployment: its tools and agents, and what was counted of them (see `views`)."""
+"""Views of a deployment: its tools and agents, and what was counted of them (see `chains`)."""
 
 from datetime import date
 from typing import Any
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.tools import ToolKind
-from haltpoint.contracts.views import ChainSummary, Page
+from haltpoint.contracts.views.chains import ChainSummary, Page
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
@@ -65,8 +65,8 @@ class AgentStats(View):
 
 
 class StatsView(View):
-    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed.
-    `agents` is there when there are any.
+    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed; its
+    questions are those that are about no tool. `agents` is there when there are any.
     """
 
     since: date
@@ -111,10 +111,12 @@ class AgentView(View):
 
 class AgentsView(Page[AgentView]):
     """All agents of the file, in its order, and who routes the tasks that name none of them, without the prompt: null
-    where there is no section `[supervisor]`.
+    where there is no section `[supervisor]`. `unserved` are globs of the supervisor's tools that no tool fits that is
+    served; it is there when there are any.
     """
 
     supervisor: Supervisor | None = None
+    unserved: tuple[str, ...] = Field(default=(), exclude_if=lambda shown: shown == ())
 
 
 class ToolView(View):

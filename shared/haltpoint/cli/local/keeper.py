@@ -1,9 +1,9 @@
 """Keeping services alive: each a process of its own, started again whenever and however it ends.
 
-All are forked from one process that has imported what they need (`fork_server`). A child never outlives its supervisor,
-however that one ends: it reads from a pipe whose only writing end is the supervisor's, and leaves when that pipe closes
+All are forked from one process that has imported what they need (`fork_server`). A child never outlives its keeper,
+however that one ends: it reads from a pipe whose only writing end is the keeper's, and leaves when that pipe closes
 (`die_with_owner`). A signal bound to the parent's death exists on Linux only and is bound to a thread. Children are in
-sessions of their own, so that Ctrl-C reaches the supervisor alone, which then stops them one kind after the other: no
+sessions of their own, so that Ctrl-C reaches the keeper alone, which then stops them one kind after the other: no
 new work first, the one who decides last.
 """
 
@@ -146,7 +146,7 @@ class Keeper:
 
 
 def die_with_owner(descriptor: int) -> None:
-    """In a child: leave when the supervisor is gone; politely at first, after five seconds at once."""
+    """In a child: leave when the keeper is gone; politely at first, after five seconds at once."""
 
     def wait() -> None:
         while os.read(descriptor, 1):

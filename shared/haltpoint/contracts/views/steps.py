@@ -1,0 +1,137 @@
+"""Views of the steps of a chain, their turns and actions. Times are UTC and travel as ISO 8601."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from haltpoint.contracts.doors import View
+from haltpoint.contracts.reasons import Source
+from haltpoint.contracts.results import ToolResult
+from haltpoint.contracts.work.plans import OnFailure, ProposedCall, StepType
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import StepDecision, Violation
+
+
+class ActionView(View):
+    """One action. `status`: dispatched, resting, asking or done; without a receipt it has not ended (`ended_at`: null).
+
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
+    and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
+    call of a skill with steps. `sources` say where its values come from.
+    """
+
+    id: str
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict)
+    ran: dict[str, Any] | None = None
+    status: str
+    cached: bool = False
+    receipt: ToolResult | None = None
+    child: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+class ActionError(View):
+    """Why an action failed."""
+
+    type: str
+    message: str
+    recoverable: bool
+
+
+class ActionRecord(View):
+    """One record of the action log. `step` is the step's number in the plan, from 1; `input` the arguments as they ran.
+
+    `status`: dispatched, resting, asking, done or failed. `expected` is what the plan or the model said that the call
+    is to bring, `result` the data of a success. `attempts` is `ctx.attempt` of the last run (0: a limit let none
+    begin), `tokens` are those of the thought that proposed the call (null: a literal call), `by` names the person who
+    gave the result. Secrets of known forms are starred.
+    """
+
+    action_id: str
+    time: datetime | None = None
+    step: int
+    step_id: str
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict)
+    status: str
+    cached: bool = False
+    expected: str = ""
+    result: dict[str, Any] | None = None
+    error: ActionError | None = None
+    duration_ms: int | None = None
+    attempts: int = 1
+    sources: dict[str, Source] = Field(default_factory=dict)
+    tokens: int | None = None
+    by: str = ""
+
+
+class ThoughtView(View):
+    """What the model said in one turn of a step: words, and the calls that it wanted."""
+
+    id: str
+    at: datetime | None = None
+    content: str = ""
+    calls: tuple[ProposedCall, ...] = ()
+    decision: StepDecision = StepDecision.CONTINUE
+
+
+class PromiseView(View):
+    """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the promise (null: none)."""
+
+    tool: str
+    kept_by: str | None = None
+
+
+class ViolationView(View):
+    """Where the model broke its word (D1), and what followed.
+
+    `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut. `correction` is what it was
+    told, without the exact form of a reply; null: it was not asked again. `strikes` is the chain's count after it, 0
+    where none are counted.
+    """
+
+    at: datetime
+    place: str
+    thought_id: str = ""
+    violation: Violation
+    message: str
+    tool: str | None = None
+    said: str = ""
+    strikes: int = 0
+    correction: str | None = None
+
+
+class StepView(View):
+    """One step with its run: what it promised, what was called, what kept the promise, and where the word was broken.
+
+    `validation_status` of a step that is done: passed, failed (also: let pass without its promise kept) or skipped
+    (nothing promised or checked). `tool_validation_mode` is the mode that holds for it. `strikes` counts the
+    violations since a required tool last succeeded.
+    """
+
+    id: str
+    label: str = ""
+    description: str = ""
+    step_type: StepType
+    required_tools: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    allowed_tools: tuple[str, ...] | None = None
+    expected_outcome: str | None = None
+    tool_validation_mode: Mode = Mode.STRICT
+    dependencies: tuple[str, ...] = ()
+    on_failure: OnFailure = OnFailure.FAIL
+    may_fail: bool = False
+    status: str
+    validation_status: str | None = None
+    strikes: int = 0
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    promises: tuple[PromiseView, ...] = ()
+    result: Any = Field(default=None, description="data of the last successful receipt, else the last words")
+    thoughts: tuple[ThoughtView, ...] = ()
+    actions: tuple[ActionView, ...] = ()
+    violations: tuple[ViolationView, ...] = ()

@@ -1,0 +1,55 @@
+"""What is wrong with a value of a file or a setting, in words for the people who write it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from haltpoint.contracts.work.routing import NAME
+
+_TEXT: Final = "must be a text"
+_WHOLE: Final = "must be a whole number"
+_NUMBER: Final = "must be a number"
+_TABLE: Final = "must be a table"
+_EMPTY: Final = "must not be empty"
+
+_WORDS: Final = {
+    "missing": "is missing",
+    "string_type": _TEXT,
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": _WHOLE,
+    "int_parsing": _WHOLE,
+    "int_from_float": _WHOLE,
+    "float_type": _NUMBER,
+    "float_parsing": _NUMBER,
+    "tuple_type": "must be a list",
+    "dict_type": _TABLE,
+    "model_type": _TABLE,
+    "enum": "must be {expected}",
+    "literal_error": "must be {expected}",
+    "greater_than": "must be more than {gt:.10g}",
+    "greater_than_equal": "must be at least {ge:.10g}",
+    "less_than_equal": "must be at most {le:.10g}",
+    "string_too_short": _EMPTY,
+    "too_short": _EMPTY,
+    "string_too_long": "must have at most {max_length} characters",
+    "too_long": "must have at most {max_length} entries",
+    "string_pattern_mismatch": "must match {pattern}",
+}
+"""By pydantic's types of errors; others keep its words."""
+
+_PATTERNS: Final = {
+    NAME: "must be 1 to 64 letters, digits, _ or -",
+    "^https?://": "must begin with http:// or https://",
+    r"[^\W_]": "must have a letter or a digit",
+}
+
+
+def in_words(error: Mapping[str, Any]) -> str:
+    """What pydantic says of one value, as the end of a sentence that begins with its place."""
+    kind, about = error["type"], error.get("ctx", {})
+    if about.get("pattern") in _PATTERNS:
+        return _PATTERNS[about["pattern"]]
+    if kind == "tuple_type" and isinstance(error["input"], str):
+        return f"must be a list, as {json.dumps([error['input']], ensure_ascii=False)}"
+    return _WORDS[kind].format(**about) if kind in _WORDS else str(error["msg"]).removeprefix("Value error, ")

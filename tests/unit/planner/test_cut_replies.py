@@ -1,0 +1,76 @@
+"""Replies that reached their limit of tokens (C9, F1): no call is made of a piece, and words say that they are cut."""
+
+import pytest
+
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint_planner.drafting import draft_proposal
+from haltpoint_planner.parsing.replies import NativeCall, Reply
+from haltpoint_planner.thoughts import reply_to
+
+TOOLS = {"find": ToolSpec(name="find"), "send": ToolSpec(name="send")}
+WHOLE = NativeCall("find", '{"name": "Anna"}')
+LIMIT = "reached its limit of tokens"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '{"tool":"find","arguments":{"name":"Anna',
+        '```json\n{"calls": [{"tool": "find", "arguments": {"name": "Anna"}}',
+        '<tool_call>{"name":"find","arguments":{"name":"Anna"',
+        '<function=find>{"name": "Anna',
+        'Action: find\nAction Input: {"name": "Anna',
+        '<tool_call>{"name":"find","arguments":{"name":"Anna"}}</tool_call>\n<tool_call>{"name":"find","arguments":{"na',
+        '```json\n{"tool":"find","arguments":{"name":"Anna"}}\n```\n```json\n{"tool":"find","argu',
+        '<tool_use><name>find</name><arguments>{"name":"Anna"}',
+    ],
+)
+def test_c9_a_call_that_is_cut_off_is_unreadable(words: str) -> None:
+    proposal = draft_proposal(Reply(words, cut=True), TOOLS)
+    assert proposal.calls == ()
+    assert any(LIMIT in fault for fault in proposal.faults)
+
+
+@pytest.mark.parametrize("arguments", ['{"name": "Anna', '{"name"', "", "Anna"])
+def test_c9_of_native_calls_the_one_that_is_cut_off_is_unreadable(arguments: str) -> None:
+    proposal = draft_proposal(Reply(calls=(WHOLE, NativeCall("send", arguments)), cut=True), TOOLS)
+    assert [call.tool for call in proposal.calls] == ["find"]
+    assert proposal.faults == (f"the call of send is cut off: the reply {LIMIT}",)
+
+
+def test_c9_whole_calls_of_a_cut_reply_are_made() -> None:
+    for reply in (Reply(calls=(WHOLE,), cut=True), Reply('{"tool":"find","arguments":{"name":"Anna"}}', cut=True)):
+        proposal = draft_proposal(reply, TOOLS)
+        assert ([call.arguments for call in proposal.calls], proposal.faults) == ([{"name": "Anna"}], ())
+
+
+def test_c9_a_reply_without_a_word_says_that_it_had_no_tokens_left() -> None:
+    assert draft_proposal(Reply("<think>so", cut=True)).faults == (f"the reply is empty: it {LIMIT}",)
+
+
+@pytest.mark.parametrize("kind", [ThoughtKind.REASON, ThoughtKind.ANSWER])
+@pytest.mark.parametrize(
+    ("language", "mark"),
+    [
+        ("en", " [cut off: the reply reached its limit of tokens]"),
+        ("de", " [abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht]"),
+    ],
+)
+def test_f1_words_that_are_cut_off_say_so(kind: ThoughtKind, language: str, mark: str) -> None:
+    for cut in (False, True):
+        words = words_of(kind, Reply("Dear Sir, I ask you to pay", cut=cut), language)
+        assert words == "Dear Sir, I ask you to pay" + (mark if cut else "")
+    assert words_of(kind, Reply("", cut=True), language) == ""
+
+
+def words_of(kind: ThoughtKind, reply: Reply, language: str) -> str:
+    request = ThoughtRequest(thought_id="c.s1.t1.1", kind=kind, step_id="s1", deadline=0)
+    form = AnswerRequested if kind is ThoughtKind.ANSWER else ActionRequested
+    message = reply_to(form(id="x", source="haltpoint/executor", data=request), reply, TOOLS, language=language)
+    if isinstance(message, AnswerDrafted):
+        return message.data.text
+    assert isinstance(message, ActionProposed)
+    return message.data.proposal.content
