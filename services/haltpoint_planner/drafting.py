@@ -54,6 +54,7 @@ _MEANT_AS_JSON: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_CALLING: Final = re.compile(r"<[\w:|]*(?:tool|function|invoke|call)", re.IGNORECASE)
 _CUT_OFF: Final = "the call of {} is cut off: the reply reached its limit of tokens"
 
 
@@ -224,7 +225,7 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
         fault = unread(meant, left, json=bool(read or words.values))
         if not (fault or read or corrected) and ends_in_python(spoken, draft.tools):
             draft.shown, fault = True, IN_DOUBT
-    if draft.cut and not (read or fault) and spoken.startswith("<") and names_one(spoken, draft.tools):
+    if draft.cut and not (read or fault) and _CALLING.match(spoken) and names_one(spoken, draft.tools):
         fault = _CUT_OFF.format("a tool")
     if corrected and not (draft.calls or draft.faults or names_one(spoken, draft.tools)):
         fault = None

@@ -2,7 +2,8 @@
 
 A service runs in this process and the other one beside it, with a chain of plain steps between them. Counted is what
 is entered from one batch to the next: each function once, a comprehension as part of its function. `calls` are all
-calls in between, of libraries and C too. Shown is the batch in the middle.
+calls in between, of libraries and C too. Shown is the batch that enters more than a quarter of the others do: on a
+busy machine heartbeats and renewals fall into many, and what a step enters by itself is in every one.
 """
 
 import asyncio
@@ -68,15 +69,15 @@ class Steps:
             self.rounds[-1].append(entered)
 
     def usual(self) -> Walked:
-        """The round in the middle, by what is entered: one plain action."""
-        return _sum(self._middle())
+        """The round at the lower quartile, by what is entered: one plain action."""
+        return _sum(self._plain())
 
     def names(self) -> list[str]:
         """Its functions, in the order in which they are entered."""
-        return list(dict.fromkeys(_name(code) for code in self._middle() if code is not None and _counts(code)))
+        return list(dict.fromkeys(_name(code) for code in self._plain() if code is not None and _counts(code)))
 
-    def _middle(self) -> list[CodeType | None]:
-        return sorted(self.rounds, key=_sum)[len(self.rounds) // 2]
+    def _plain(self) -> list[CodeType | None]:
+        return sorted(self.rounds, key=_sum)[len(self.rounds) // 4]
 
 
 def _name(code: CodeType) -> str:

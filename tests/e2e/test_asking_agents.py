@@ -1,6 +1,7 @@
 """Questions of agents over real processes: whose they are, where they are answered, and what becomes of them (I4)."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -86,7 +87,7 @@ async def test_i4_one_terminal_asks_for_all_questions_of_the_tree(
         terminal.until("Your answer (words; /abort ends the chain): ")
         before = terminal.text
         assert PATH in before
-        first = "roof" if before.rindex("Which colour for") == before.rindex("Which colour for roof?") else "gate"
+        first = re.findall(r"Which colour for (\w+)\?", before)[-1]  # the other one may not be asked yet
         terminal.type(f"blue {first}")
         other = "gate" if first == "roof" else "roof"
         terminal.until(f"    Which colour for {other}?")

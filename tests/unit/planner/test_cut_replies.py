@@ -34,6 +34,13 @@ def test_c9_a_call_that_is_cut_off_is_unreadable(words: str) -> None:
     assert any(LIMIT in fault for fault in proposal.faults)
 
 
+def test_f1_prose_in_tags_that_is_cut_off_is_words() -> None:
+    words = "<p>Use find to look a person up, then"
+    proposal = draft_proposal(Reply(words, cut=True), TOOLS)
+    assert (proposal.calls, proposal.faults) == ((), ())
+    assert proposal.content.startswith(words)
+
+
 @pytest.mark.parametrize("arguments", ['{"name": "Anna', '{"name"', "", "Anna"])
 def test_c9_of_native_calls_the_one_that_is_cut_off_is_unreadable(arguments: str) -> None:
     proposal = draft_proposal(Reply(calls=(WHOLE, NativeCall("send", arguments)), cut=True), TOOLS)

@@ -19,7 +19,6 @@ from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import ALL, conditions_of, fitting, required_by_words
 from haltpoint.chain.words.patterns_english import DO_NOT
-from haltpoint.contracts.people.humans import NO
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.intent import ChainIntent, Intent, IntentEntry, IntentOrigin
@@ -32,9 +31,11 @@ SHOWN: Final = 5
 """Quotes, marks and tools that a correction names."""
 
 _NO: Final = re.compile(
-    rf"\W*(?:{'|'.join(NO)})(?![\w@-])(?!\.?\s*#?\d|\s+(?:problem|worr|objection|issue|doubt|kidding))", re.IGNORECASE
+    r"""\W* (?: n \W* \Z | (?:no|nope|nein|nee) (?! [\w@] | [\-/._]?reply )
+    (?! \.?[ ]?\#?\d+\W*\Z | [ ](?:problem|worr(?:y|ies)|objections?|issues?|doubt|kidding) \s* (?:[.!;:]|\Z) ))""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""An answer that begins with a no. "No. 5" and "no problem" are none."""
+"""An answer that begins with a no. "No. 5" and "No problem" are none."""
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 

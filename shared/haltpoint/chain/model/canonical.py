@@ -60,7 +60,7 @@ _TO_NEXT: Final = re.compile(r"\w*.", re.DOTALL)
 
 
 def _apart(text: str) -> str:
-    return r"[ \-./()]{0,2}".join(text)
+    return r"[ \-./()]{0,3}".join(text)
 
 
 def _number(text: str) -> str:
@@ -89,11 +89,11 @@ def _stripped(text: str) -> str:
 
 
 _PHONE: Final = r"""
-    (?:\+|00)[ (]*[1-9](?:[ \-./()]{0,2}\d){6,}                      # with its country: +49 (30) 12-34-56
-  | (?=(?:\D*\d){7}) \(?0\d{1,5}\)? (?:[ \-./]{1,3}\d+)+             # with a zero before it: 030/123456-0
-  | (?=(?:\D*\d){7}) \(?\d{2,5}\)[ ]? \d(?:[ \-./]?\d)+            # (11) 98765-4321
-  | (?:1[ .-])? \d{3}[ .-]\d{3}[ .-]\d{4} | (?=(?:\D*\d){9}) \d{2,5}(?:[ ]\d{2,5})+   # 206-555-0123; blanks alone
-  | \d{4}(?:[ -]\d{4}){3} | \d{4}[ -]\d{6}[ -]\d{5} | \d{7,}      # a card; digits alone
+    (?:\+|00)[ (]*[1-9](?:[ \-./()]{0,3}\d){6,}                         # with its country: +49 (30) 12-34-56
+  | (?=(?:\D*\d){7}) \(?0\d{1,5}\)? (?:[ \-./]{1,3}\d{2,})* [ \-./]{1,3}\d+   # with a zero before it: 030 / 123456-0
+  | (?=(?:\D*\d){7}) \(\d{2,5}\) [ \-.]? \d{2,}(?:[ \-.]\d{2,})*      # its area in brackets: (206) 555-0123
+  | (?:1[ .-])? \(?\d{3}\)?[ .-] \d{3}[ .-]\d{4} | \d{5}[ ]\d{5}       # 206-555-0123, 98765 43210
+  | \d{4}(?:[ -]\d{4}){3} | \d{4}[ -]\d{6}[ -]\d{5} | \d{7,}         # a card; digits alone
 """
 """Numbers whose signs say nothing. Those of other numbers do: 192.168.1.110 is not 192.168.11.10."""
 _ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"

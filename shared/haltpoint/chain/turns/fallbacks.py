@@ -46,7 +46,8 @@ def taken_over(work: Work, action: Action, rest: Rest) -> tuple[Action, tuple[Re
     may be asked about because of a person's answer since.
     """
     if rest.fallback is None or rest.stands_in_for is None or rest.fallback.tool == action.tool:
-        bound = bool(rest.limited) and action.id not in work.approvals and work.origin is not PlanOrigin.LITERAL
+        ran = rest.attempts > 0 or rest.unsure or rest.reconcile
+        bound = rest.limited > 0 and not (ran or action.id in work.approvals or work.origin is PlanOrigin.LITERAL)
         found = reasons_for(CheckedCall.of(work, action), repaired=False) if bound else ()
         return action, tuple(one for one in found if one.kind is ReasonKind.ASK_BEFORE)
     call, reasons = _call(work, action.step, rest.fallback, rest.stands_in_for), list[Reason]()
