@@ -15,7 +15,7 @@ from haltpoint.runtime.service import service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint_planner.handlers import PlannerHandler
+from haltpoint_planner.handlers import LOOK, PlannerHandler
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import verifying
 from haltpoint_planner.prompting.context import ContextReader
@@ -52,6 +52,7 @@ async def run(settings: Settings) -> None:
         here.about.update(slots=settings.slots, model=settings.model.name)
         here.spawn(handler.let_go(), "let go")
         here.every(settings.heartbeat, handler.renew_leases, "leases")
+        here.every(LOOK, handler.stop_cancelled, "cancelled chains")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)
             await here.subscribe(

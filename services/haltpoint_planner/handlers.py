@@ -44,6 +44,9 @@ from haltpoint_planner.thoughts import checked, chosen, failed, reply_to, words_
 DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for again."""
 
+LOOK: Final = 1.0
+"""Seconds between two looks for cancelled chains."""
+
 _log = logs.get(__name__)
 
 
@@ -77,6 +80,7 @@ class PlannerHandler:
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
         self._running: dict[EntryRef, asyncio.Task[None]] = {}
+        self._asked: dict[EntryRef, ToPlanner] = {}
         self._ended = asyncio.Condition()
         self._one_suspect = asyncio.Lock()
         self._paused = False
@@ -126,6 +130,16 @@ class PlannerHandler:
                 _log.warning("lost the lease of a thought", entry=ref.entry)
                 task.cancel()
 
+    async def stop_cancelled(self) -> None:
+        """Break off the thoughts under way whose chains were cancelled: their replies are not paid for any longer."""
+        asked = dict(self._asked)
+        leases = [Lease(ref, message.data.thought_id) for ref, message in asked.items()]
+        cancelled = await self._receipt_store.cancelled(leases)
+        for (ref, message), over in zip(asked.items(), cancelled, strict=True):
+            if over and ref in self._asked:
+                self._running[ref].cancel()
+                await self._receipt_store.record_thought(ref, failed(message, _too_late()))
+
     async def exhausted(self, entry: Entry) -> None:
         """Dead-letter an entry that no attempt finished, and report that to its chain."""
         message, why = _question(entry), f"it was begun {entry.deliveries - 1} times and never finished"
@@ -167,6 +181,7 @@ class PlannerHandler:
             _log.exception("a thought failed; it comes back after its lease", entry=entry.id)
         finally:
             del self._running[ref]
+            self._asked.pop(ref, None)
             async with self._ended:
                 self._ended.notify_all()
 
@@ -176,7 +191,7 @@ class PlannerHandler:
             about = loss_of(entry.fields, message)
             await self._dead_letters.add(ref, message.reason, message.detail, about=about)
             return
-        request = message.data
+        request, self._asked[ref] = message.data, message
         with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
             try:
                 context = await self._reader.read(request)
@@ -184,10 +199,7 @@ class PlannerHandler:
                 await self._receipt_store.record_thought(ref, _failed(message, error))
                 return
             if context is None:  # `record_thought` finds that out again, in one step with the acknowledgement
-                late = HaltpointError(
-                    "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
-                )
-                await self._receipt_store.record_thought(ref, failed(message, late))
+                await self._receipt_store.record_thought(ref, failed(message, _too_late()))
                 return
             if self._check is not None and request.kind is ThoughtKind.VERIFY:
                 found = await verifying.run(self._check, verifying.case_of(context))
@@ -260,6 +272,10 @@ async def _by_function(message: ToPlanner, context: Context, path: str) -> Thoug
         return chosen(message, await routing_function.run(path, task.goal, task.context, names))
     except HaltpointError as error:
         return _failed(message, error)
+
+
+def _too_late() -> HaltpointError:
+    return HaltpointError("HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing")
 
 
 def _failed(message: ToPlanner, error: HaltpointError) -> Thought:

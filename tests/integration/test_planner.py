@@ -464,6 +464,19 @@ async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:
         assert (await board.replies(thought), len(model.requests)) == ([], 0)
 
 
+async def test_a_model_call_ends_with_its_cancelled_chain(board: Board) -> None:
+    async with (
+        ScriptedModel(script({**GOOD_PLAN, "delay": 3600})) as model,
+        board.planner(model),
+    ):
+        chain = await board.chain()
+        thought = await board.ask(chain)
+        await wait_until(lambda: len(model.requests) == 1)
+        await board.redis.hset(board.topology.key_of("chain", chain), "status", "cancelled")
+        await wait_until(lambda: board.idle(chain))
+        assert (await board.replies(thought), await board.stored.thought(thought)) == ([], None)
+
+
 @pytest.mark.parametrize("words", ["{" * 100_000, "\ud800 and NaN", '{"steps": [{"id": "\\ud800"}]}', "x" * 300_000])
 async def test_hostile_words_are_recorded_as_data_or_as_a_fault(board: Board, words: str) -> None:
     async with (
