@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.checks.goal import condition_of, with_effects
 from haltpoint.chain.checks.sources import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
@@ -31,6 +31,7 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
+_SAY_WHY: Final = "call nothing, say so in words, and cite that result by its mark"
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
     "Decide now who works on it: reply with the one JSON object and nothing else. No tool can be called."
@@ -39,6 +40,8 @@ _ANSWER_OR_DECIDE: Final = (
     "If the goal is reached, tell the user so in plain words, without JSON. Otherwise decide who works on the rest."
 )
 _SPEAK: Final = "Now tell the user in plain words what was done."
+
+_FORCED: Final = 3  # the attempt from which on words are not taken for an effect that is due
 
 _NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
 _ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL}
@@ -105,10 +108,19 @@ def _reason(context: Context) -> Prompt:
 
 def _act(context: Context) -> Prompt:
     """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
-    specs = offered(context)
-    forced, due = bool(context.request.corrections and specs), _what_is_due(context)
+    specs, due = offered(context), _what_is_due(context)
+    forced = bool(context.request.corrections and specs) and not _may_decline(context, specs)
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
+
+
+def _may_decline(context: Context, specs: list[ToolSpec]) -> bool:
+    """Whether words may be right again where a call of an effect is due: it may not be needed (C11). So no effect is
+    forced that the goal makes conditional, and any other one only when words have come twice.
+    """
+    if not _violations(context) <= _ONLY_WORDS or not all(map(with_effects, specs)):
+        return False
+    return context.request.attempt < _FORCED or any(condition_of(context.asked, spec.name) for spec in specs)
 
 
 def offered(context: Context) -> list[ToolSpec]:
@@ -258,7 +270,9 @@ def _what_is_due(context: Context) -> str:
     if (spec := _next(context)) is not None:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
-        return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
+        when = condition_of(context.asked, spec.name) if with_effects(spec) else None
+        unless = f' It is asked for only "{when}": if a result shows otherwise, {_SAY_WHY}.' if when else ""
+        return f"{why}Call {spec.name} now, once, and nothing else.{ids}{unless}"
     after = ", one after the other" if len(context.owed) > 1 else ""
     return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."
 

@@ -164,14 +164,19 @@ def false_marks(work: Work, index: int | None, words: str) -> tuple[Correction, 
 
 def cite(work: Work, words: str) -> str:
     """The words as the user reads them; sentences whose marks prove nothing are noted as unproven."""
-    cited = (_action_of(work, mark) for mark in marks_in(words, work.graph.index))
-    work.cited = any(one is not None and not with_effects(work.world.spec(one.tool)) for one in cited)
+    work.cited = cites(work, words)
     off = work.mode(None) is Mode.OFF
     text, unproven = rendered(
         words, work.graph.index, lambda mark: _line_of(work, mark) or (mark[0] if off else None), work.own.unproven
     )
     work.unproven = tuple(dict.fromkeys((*work.unproven, *unproven)))
     return text
+
+
+def cites(work: Work, words: str) -> bool:
+    """Whether words cite a successful result of a tool without effects: it may show why an effect is not needed."""
+    cited = (_action_of(work, mark) for mark in marks_in(words, work.graph.index))
+    return any(one is not None and not with_effects(work.world.spec(one.tool)) for one in cited)
 
 
 def _action_of(work: Work, mark: Mark) -> Action | None:
@@ -181,8 +186,10 @@ def _action_of(work: Work, mark: Mark) -> Action | None:
 
 
 def _line_of(work: Work, mark: Mark) -> str | None:
-    """What the action of a mark did, if its receipt is a successful one."""
+    """What the action of a mark did, if its receipt is a successful one; one that changed nothing is only named."""
     if (action := _action_of(work, mark)) is None:
         return None
     spec, deed = work.world.spec(action.tool), action.told.deed
+    if deed is None and not with_effects(spec):
+        return f"[{mark['step']}.{mark['number']}]"
     return deed.says if deed else deed_line(spec, action.ran, action.data)

@@ -5,7 +5,7 @@ plan has no intent, and nothing is held against it. `intent` holds plans, calls 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -71,6 +71,12 @@ def inside_agents(work: Work) -> frozenset[str]:
     """The tools that the agents may call to which this one may hand the task on."""
     agents = (spec for spec in work.world.tools.values() if spec.kind is ToolKind.AGENT)
     return frozenset(name for spec in agents for name in spec.inside)
+
+
+def condition_of(asked: Iterable[IntentEntry], tool: str) -> str | None:
+    """The condition under which the goal asks for a tool; None where it asks without one, or does not ask."""
+    conditions = [entry.when for entry in asked if fitting(entry.tools, (tool,))]
+    return conditions[0] if all(conditions) and conditions else None
 
 
 def intent_of(work: Work) -> ChainIntent:

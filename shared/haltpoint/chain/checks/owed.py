@@ -7,9 +7,11 @@ import msgspec
 
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.contract import in_scope, open_to_models
+from haltpoint.chain.checks.deeds import cites
 from haltpoint.chain.checks.goal import (
     MOST_QUOTED,
     SHOWN,
+    condition_of,
     inside_agents,
     intent_of,
     with_effects,
@@ -112,15 +114,49 @@ def remind(work: Work) -> tuple[Correction, ...]:
     if not due or work.intent is None or work.intent.reminded:
         return ()
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
-    done = [one for one in work.actions.values() if one.satisfies and not with_effects(work.world.spec(one.tool))]
-    marks = ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
     last = "Call it now. Or, if" if router(work) is None else "Decide which agent does it. Or, if"
     last = "It cannot be called any more. If" if all(run.status.done for run in work.run) else last
-    why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {marks or 'none yet'}."
+    why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {_citable(work)}."
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
     )
+
+
+def not_needed(work: Work, index: int, missing: tuple[str, ...], words: str) -> bool:
+    """Whether words may end a step of a drafted plan in which these tools with effects have not succeeded (C11): they
+    cite the result that shows why, or the goal makes the effects conditional and the model has been asked once more.
+    """
+    if not _may_be_left(work, missing):
+        return False
+    asked_again = work.run[index].strikes > 0 and all(_condition(work, name) for name in missing)
+    return cites(work, words) or (asked_again and bool(words.strip()))
+
+
+def way_out(work: Work, missing: tuple[str, ...]) -> str:
+    """How a model says that a step is not needed; empty where it must be carried out."""
+    if not _may_be_left(work, missing):
+        return ""
+    condition = next(filter(None, (_condition(work, name) for name in missing)), None)
+    only = f'This is asked for only "{condition[:MOST_QUOTED]}". ' if condition else ""
+    return f" {only}If a result shows that it is not needed, say so in words and cite it by its mark: {_citable(work)}."
+
+
+def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:
+    """Whether no rule demands one of these tools: they have effects, and no pattern has found them in the words."""
+    required = {name for _, tools in _asked(work, by_patterns=True) for name in tools}
+    effects = all(with_effects(work.world.spec(name)) for name in missing)
+    return work.origin is PlanOrigin.DRAFTED and bool(missing) and effects and required.isdisjoint(missing)
+
+
+def _condition(work: Work, tool: str) -> str | None:
+    return condition_of(intent_of(work).effects_asked, tool)
+
+
+def _citable(work: Work) -> str:
+    """The marks of the last results without effects, each with its tool."""
+    done = [one for one in work.actions.values() if one.satisfies and not with_effects(work.world.spec(one.tool))]
+    return ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:]) or "none yet"
 
 
 def falls_short(work: Work) -> str | None:

@@ -155,10 +155,11 @@ class Decision(Struct, frozen=True, gc=False):
 
 
 class StepEnd(Struct, frozen=True, gc=False):
-    """A step is over: completed, or failed."""
+    """A step is over: completed, failed, or `skipped`: the model's words for why it is not needed."""
 
     index: int
     failure: Failure | None = None
+    skipped: str = ""
 
 
 @value

@@ -52,13 +52,16 @@ def too_late(work: Work) -> Failure | None:
 
 
 def end_step(work: Work, end: StepEnd) -> None:
-    """End a step: completed, with its promise kept (C3), or failed; its plan says what that does to the chain (C11).
-
-    Calls that are still held are dropped.
+    """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says what that does to
+    the chain. Calls that are still held are dropped.
     """
     index, failure = end.index, end.failure
     step = work.steps[index]
-    if failure is None:
+    if end.skipped:
+        drop_held(work, index, "step skipped")
+        work.tell(FactType.STEP_SKIPPED, index, reason=end.skipped[:WHY])
+        work.leave(index, StepStatus.SKIPPED)
+    elif failure is None:
         run, validation = work.run[index], "passed"
         if work.origin is not PlanOrigin.LITERAL:
             validation = limits.validation(step, work.mode(index), unkept=run.unkept)
@@ -131,7 +134,7 @@ def _not_done(work: Work) -> tuple[NotDone, ...]:
     literal plan that were not reached, what steps promised (C3), and what the goal asks for (C12). The id of a call
     that was not reached is that of its step's next action.
     """
-    found = list[NotDone]()
+    found, due = list[NotDone](), unfulfilled(work)
     begun = {(one.step, tool) for one in work.actions.values() for tool in one.tools}
     for index, (step, run) in enumerate(zip(work.steps, work.run, strict=True)):
         at = work.action_id(index, run.actions + 1)
@@ -139,12 +142,14 @@ def _not_done(work: Work) -> tuple[NotDone, ...]:
         if work.origin is not PlanOrigin.LITERAL:
             unkept = [names for bit, names in enumerate(work.graph.promises[index]) if not run.receipts >> bit & 1]
             left = [(OR.join(names), {}) for names in unkept if begun.isdisjoint((index, name) for name in names)]
+        if run.status is StepStatus.SKIPPED:  # by the model's words: the goal's own say what is not done
+            left = [one for one in left if not any(set(each.tools).intersection(one[0].split(OR)) for each in due)]
         for tool, given in left:
             specs = (work.world.spec(name) for name in tool.split(OR))
             if says := OR.join(deed_line(spec, write_json(given), "{}") for spec in specs if with_effects(spec)):
                 found.append(NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED))
     told = {name for one in found for name in one.tools}.union(tool for _, tool in begun)
-    return (*found, *(one for one in unfulfilled(work) if told.isdisjoint(one.tools)))
+    return (*found, *(one for one in due if told.isdisjoint(one.tools)))
 
 
 def fail(work: Work, failure: Failure) -> None:

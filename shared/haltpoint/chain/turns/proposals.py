@@ -8,7 +8,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.intent import forbidden, look_at_goal
-from haltpoint.chain.checks.owed import owed, pattern_faults, remind
+from haltpoint.chain.checks.owed import not_needed, owed, pattern_faults, remind, way_out
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
@@ -34,6 +34,7 @@ from haltpoint.chain.turns.routing import (
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
+    missing_tools,
     no_call,
     no_decision,
     reset_strikes,
@@ -132,6 +133,8 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return question
     if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
+    if tool_step and not unrouted and not_needed(work, index, missing_tools(work, index), words):
+        return StepEnd(index, skipped=words)
     due_call = no_decision(work) if unrouted else no_call(work, index)
     faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
@@ -162,9 +165,12 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
     drop_held(work, index, "proposed beside giving up")
     if error is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
+    if not_needed(work, index, missing := missing_tools(work, index), proposal.content):
+        return StepEnd(index, skipped=proposal.content)
     text = (
         f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
         'Continue with it, and say "next_step_decision": "fail" only after an error.'
+        + way_out(work, missing)
     )
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))

@@ -5,7 +5,7 @@ from typing import Final
 
 from haltpoint.chain.checks.agents import DECISION, router
 from haltpoint.chain.checks.contract import call_form, listed
-from haltpoint.chain.checks.owed import pattern_faults
+from haltpoint.chain.checks.owed import pattern_faults, way_out
 from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
@@ -164,6 +164,7 @@ def no_call(work: Work, index: int) -> Correction:
         names = missing_in_words(work, index)
         advice = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
         text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {advice}"
+        text += way_out(work, missing)
         form = f"The exact form is: {_forms(work, missing)}"
     return Correction(violation=Violation.NO_CALL, message=text, form=form, tool=next(iter(missing), None))
 
