@@ -173,7 +173,7 @@ def test_c12_a_no_takes_earlier_approvals_back() -> None:
     approve(story)
     assert reasons(story) == []
     story.result()
-    story.propose(content="Shall I send one more?")
+    story.propose(call("askHuman", question="Shall I send one more?"))
     story.answer(RequestKind.INPUT, text="no")
 
     assert reasons(story) == must("send_mail", "no")

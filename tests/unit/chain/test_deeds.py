@@ -57,6 +57,8 @@ def test_f1_without_words_the_title_the_target_and_plain_arguments_are_told() ->
     assert line(SEND, content="hello", to="u1", more={"a": 1}) == 'Send a message to a person: to "u1", content "hello"'
     assert line(spec("purgeArchive", description="")) == "Purge archive"
     assert line(spec("--", description="")) == "--"
+    given = {"a": 1, "cc": None}
+    assert deed_line(spec("count", description="Count!"), json.dumps(given), "{}") == "Count: a 1"
     many = {f"n{number}": number for number in range(MOST_NAMED + 1)}
     assert (
         deed_line(spec("count", description="Count!"), json.dumps(many), "{}")
@@ -68,7 +70,7 @@ def test_f1_without_words_the_title_the_target_and_plain_arguments_are_told() ->
     ("value", "shown"),
     [
         (True, "true"),
-        (None, "null"),
+        (None, "–"),
         (1.5, "1.5"),
         (["a", 7, None], '"a, 7, null"'),
         ({"a": "b"}, "\"{'a':'b'}\""),
@@ -190,13 +192,13 @@ def test_f2_a_mark_in_an_answer_is_rendered_as_the_receipts_line() -> None:
     assert (told.chain.unproven, told.told("contract.violated")) == ((), [])
 
 
-def test_f2_a_receipt_without_an_effect_is_cited_by_its_tools_words() -> None:
+def test_f2_a_receipt_without_an_effect_is_cited_by_its_mark_alone() -> None:
     told = Story(Task(goal="go", style=Style.REACT), *TOOLS)
     told.submit()
     told.propose(call("look", query="x"))
     told.result()
     told.propose(content="Nobody is overdue: [[react.1]].")
-    assert told.chain.answer == 'Nobody is overdue: Look it up: query "x".'
+    assert told.chain.answer == "Nobody is overdue: [react.1]."
 
 
 def test_f2_of_a_tool_that_is_gone_the_name_is_told() -> None:

@@ -102,12 +102,20 @@ def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_mo
 
 
 def test_c11_a_question_in_a_reasoning_step_of_a_plan_goes_to_a_person() -> None:
-    story = told(Step(id="think"))
+    story = told(Step(id="think"), Step(id="more", dependencies=("think",)))
     story.propose(content="Formal or friendly?")
     assert story.chain.status is ChainStatus.AWAITING_INPUT
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="friendly")
     story.propose(content="Then: hi John.")
-    assert story.statuses == {"think": "completed"}
+    assert story.statuses == {"think": "completed", "more": "in_progress"}
+
+
+def test_c4_a_question_that_nothing_waits_for_is_the_result() -> None:
+    """A translation, a draft, a question for a poll."""
+    story = told(Step(id="translate"))
+    story.propose(content="How are you?")
+    assert story.statuses == {"translate": "completed"}
+    assert story.questions == []
 
 
 def test_c11_the_same_question_is_asked_once_and_a_step_asks_three_at_most() -> None:

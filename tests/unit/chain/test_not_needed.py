@@ -1,4 +1,4 @@
-"""C11, C12: a step of a drafted plan whose effect turns out not to be needed has an honest end, and no call is pressed."""
+"""C11, C12: a step of a drafted plan whose effect is not needed has an honest end, and no call is pressed."""
 
 import pytest
 
@@ -24,7 +24,10 @@ def planned(when: str | None = CONDITION, *, mode: Mode = Mode.STRICT, policy: P
     story = Story(Task(goal=goal, style=Style.PLAN, mode=mode), LIST, PAY, policy=policy)
     story.submit()
     asked = IntentEntry(tools=("pay",), words="Pay the invoices that are overdue", when=when)
-    steps = Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("pay",), dependencies=("s1",))
+    steps = (
+        Step(id="s1", required_tools=("list_invoices",)),
+        Step(id="s2", required_tools=("pay",), dependencies=("s1",)),
+    )
     story.draft(plan(*steps), intent=Intent(effects_asked=(asked,)))
     story.propose(call("list_invoices"))
     story.result(OK)
@@ -102,7 +105,9 @@ def test_c3_words_end_no_step_that_looks_something_up() -> None:
     story = planned()
     story = Story(Task(goal="List them", style=Style.PLAN), LIST, PAY)
     story.submit()
-    story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("list_invoices",))))
+    story.draft(
+        plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("list_invoices",)))
+    )
     story.propose(call("list_invoices"))
     story.result(OK)
     story.propose(content="I know them [[s1.1]].")

@@ -159,9 +159,17 @@ def test_c14_a_receipt_that_was_given_back_is_no_second_deed() -> None:
         told.propose(call("set", to="ann"))
         if number == 0:
             ran(told)
-        done(told, call("run", number=number))
+        done(told, call("poll", number=number))
     given = [action.outcome for action in told.chain.actions.values() if action.tool == "set"]
     assert [one.metadata.repeats for one in given if one is not None] == ["", "c.react.1", "c.react.1"]
+
+
+def test_c14_what_something_else_may_have_changed_since_is_asked_about() -> None:
+    """On, off, and on again: the receipt of the first is no truth any more."""
+    told = open_ended()
+    for to in ("ann", "bob"):
+        done(told, call("set", to=to))
+    assert len(repeated(told, call("set", to="ann"))) == 1
 
 
 def test_c14_what_is_given_back_goes_on_with_the_held_calls() -> None:

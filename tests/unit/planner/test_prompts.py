@@ -12,6 +12,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.intent import IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
@@ -44,8 +45,9 @@ NO_CALL = Correction(violation=Violation.NO_CALL, message="Call send_message.", 
 
 def context(kind: ThoughtKind, step: str | None = None, **more: Any) -> Context:
     request = ThoughtRequest(
-        thought_id="c.x.t1.1", kind=kind, step_id=step, deadline=0, corrections=more.pop("corrections", ())
-    )
+        thought_id=f"c.x.t1.{more.get('attempt', 1)}", kind=kind, step_id=step, deadline=0,
+        attempt=more.pop("attempt", 1), corrections=more.pop("corrections", ()),
+    )  # fmt: skip
     task = more.pop("task", Task(goal="Tell John I'm late"))
     return Context(request, task, plan=PLAN, **({"tools": TOOLS} | more))
 
@@ -210,7 +212,7 @@ def test_where_an_id_must_come_from_stands_with_its_parameter() -> None:
 def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_call() -> None:
     prompt = prompts.build(
         context(
-            ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,),
+            ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,), attempt=3,
             previous="I've sent it!",
         )
     )  # fmt: skip
@@ -219,6 +221,24 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
     assert prompt.force
     assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
     assert prompt.schema == tool_forms.call_schema([SEND])
+
+
+def test_c10_an_effect_is_forced_only_when_words_have_come_twice_and_never_one_with_a_condition() -> None:
+    """The words may be right: nothing is overdue, and nothing has to be paid (C11)."""
+    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,), attempt=2)
+    assert not prompts.build(retry).force
+    asked = IntentEntry(tools=("send_*",), words="Tell John", when="if he is late")
+    conditional = replace(retry, request=msgspec.structs.replace(retry.request, attempt=3), asked=(asked,))
+    assert not prompts.build(conditional).force
+    made_up = msgspec.structs.replace(conditional.request, corrections=(NO_PROVENANCE,))
+    assert prompts.build(replace(conditional, request=made_up)).force
+
+
+def test_c11_the_prompt_of_a_conditional_effect_says_how_to_leave_it_out() -> None:
+    asked = IntentEntry(tools=("send_message",), words="Tell John", when="if he is late")
+    told = text(prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), asked=(asked,))))
+    assert 'It is asked for only "if he is late": if a result shows otherwise, call nothing, say so in words' in told
+    assert "asked for only" not in text(prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),))))
 
 
 NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id must not be made up.", tool=SEND.name)
@@ -298,7 +318,7 @@ def test_c10_a_retry_of_a_reasoning_step_forces_nothing() -> None:
 
 def test_c10_after_the_retry_the_model_is_asked_freely_again() -> None:
     free = [
-        prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=corrections))
+        prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=corrections, attempt=3))
         for corrections in ((), (NO_CALL,), ())
     ]
     assert [prompt.force for prompt in free] == [False, True, False]

@@ -80,7 +80,7 @@ def _title(spec: ToolSpec, given: Mapping[str, Any]) -> str:
     first = re.split(r"(?<=[^.])[.!?](?:\s|$)|\n", spec.description.strip(), maxsplit=1)[0]
     title = _visible(first) or words_of(spec.name).replace("_", " ").strip().capitalize() or _visible(spec.name)
     target = _target(spec, given)
-    plain = [name for name, value in given.items() if not isinstance(value, dict | list)]
+    plain = [name for name, value in given.items() if not isinstance(value, dict | list | None)]
     names = list(dict.fromkeys(plain if target is None else (target, *plain)))
     told = [f"{_visible(name)} {shown(name, given[name])}" for name in names[:MOST_NAMED]]
     told += ["…"] if len(names) > MOST_NAMED else []
@@ -91,9 +91,11 @@ def shown(name: str, value: Any) -> str:
     """A value in a line: texts are quoted; `...` stands for one that nobody knows."""
     if value is ...:
         return "…"
+    if value is None:
+        return "–"
     if names_secret(name):
         return STARS
-    if isinstance(value, bool | int | float | None):
+    if isinstance(value, bool | int | float):
         return _visible(write_json(value))
     plain = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
     parts = (one if isinstance(one, str) else write_json(one) for one in (value if plain else [value]))

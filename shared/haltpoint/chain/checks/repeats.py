@@ -187,15 +187,15 @@ def _rule(work: Work, tool: str) -> Treatment:
 def answered_by(checked: CheckedCall) -> Action | None:
     """The earlier action whose receipt is this call's too: nothing runs. What a person chose is not looked up again
     (B4). In strict mode an idempotent tool gives back what it did, and a read-only one what it has just read in this
-    step, unless something with effects came between.
+    step; neither where something with effects came between.
     """
     spec, strict = checked.spec, checked.mode is Mode.STRICT
     equal = [one for one in checked.equal if one.satisfies and not one.told.repeats]
     found = [one for one in equal if one.told.by and "selected" in read_json(one.data)]
     if strict and spec.read_only and not spec.polls:
-        found += (one for one in equal if _fresh(checked, one))
+        found += (one for one in equal if _fresh(checked, one) and _undisturbed(checked.work, one))
     elif strict and spec.idempotent and effect_before(checked) is not None:
-        found += equal
+        found += (one for one in equal if _undisturbed(checked.work, one))
     return max(found, key=lambda action: action.id, default=None)
 
 
@@ -214,15 +214,21 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
 
 
 def _fresh(checked: CheckedCall, action: Action) -> bool:
-    """Whether a receipt of the step is young, and nothing with effects was called since, nor runs in another step."""
+    """Whether a receipt is one of this step, and young."""
     work, ran = checked.work, action.told
+    own = action.step == checked.index and action.id in work.actions
+    return own and work.now - ran.started_at - ran.duration_ms < FRESH
+
+
+def _undisturbed(work: Work, action: Action) -> bool:
+    """Whether nothing with effects was called since an action, nor runs in another step."""
+    ran = action.told
 
     def came_later(each: Action) -> bool:
         if each.step == action.step:
             return each.number > action.number
         return not each.told.started_at or each.told.started_at + each.told.duration_ms >= ran.started_at
 
-    specs = (work.world.spec(each.tool) for each in filter(came_later, work.actions.values()))
-    harmless = all(spec.read_only or spec.name == human_tool.NAME for spec in specs)
-    own = action.step == checked.index and action.id in work.actions
-    return own and harmless and work.now - ran.started_at - ran.duration_ms < FRESH
+    others = (each for each in work.actions.values() if each.id != action.id and not each.told.cached)
+    specs = (work.world.spec(each.tool) for each in filter(came_later, others))
+    return all(spec.read_only or spec.name == human_tool.NAME for spec in specs)

@@ -17,7 +17,7 @@ from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
+from haltpoint.chain.turns.asking import is_question, new_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
@@ -127,9 +127,8 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     tool_step = unrouted or work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
     owes = tool_step or bool(missing)
-    due = owes or work.origin is PlanOrigin.DRAFTED or bool(owed(work))
-    asks = is_question(words) if due else is_only_question(words)
-    if asks and (question := _ask(work, index, words)) is not None:
+    waited_for = owes or work.graph.dependants[index] or owed(work)  # else the question is the result, as a translation
+    if waited_for and is_question(words) and (question := _ask(work, index, words)) is not None:
         return question
     if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
@@ -169,8 +168,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
         return StepEnd(index, skipped=proposal.content)
     text = (
         f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
-        'Continue with it, and say "next_step_decision": "fail" only after an error.'
-        + way_out(work, missing)
+        'Continue with it, and say "next_step_decision": "fail" only after an error.' + way_out(work, missing)
     )
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))
