@@ -31,7 +31,7 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
-_SAY_WHY: Final = "call nothing, say so in words, and cite that result by its mark"
+_SAY_WHY: Final = "call nothing and say so in words"
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
     "Decide now who works on it: reply with the one JSON object and nothing else. No tool can be called."

@@ -49,27 +49,20 @@ def test_c11_words_that_cite_the_result_end_a_step_as_not_needed(mode: Mode, giv
     assert [(one.tool, one.message) for one in story.chain.unfulfilled] == [("pay", CONDITION)]
 
 
-def test_c11_the_correction_shows_the_way_out_and_a_conditional_effect_is_not_asked_for_twice() -> None:
+@pytest.mark.parametrize("give_up", [False, True])
+def test_c11_words_are_enough_where_the_goal_makes_the_effect_conditional(give_up: bool) -> None:
     story = planned()
-    story.propose(content=NONE_DUE)
+    story.propose(content=NONE_DUE, give_up=give_up)
+    assert (story.statuses["s2"], story.told("contract.violated")) == ("skipped", [])
 
+
+@pytest.mark.parametrize(("give_up", "violation"), [(False, Violation.NO_CALL), (True, Violation.UNFOUNDED_FAIL)])
+def test_c11_the_correction_shows_the_way_out(give_up: bool, violation: Violation) -> None:
+    story = planned(when=None)
+    story.propose(content=NONE_DUE, give_up=give_up)
     (told,) = story.thought.corrections
-    assert told.violation is Violation.NO_CALL
-    assert f'only "{CONDITION}"' in told.message
+    assert told.violation is violation
     assert "cite it by its mark: [[s1.1]] (list_invoices)." in told.message
-    story.propose(content=NONE_DUE)
-    assert story.statuses["s2"] == "skipped"
-    assert story.dispatches[-1].action.tool == "list_invoices"
-
-
-def test_c11_giving_up_has_the_same_way_out() -> None:
-    story = planned()
-    story.propose(content=NONE_DUE, give_up=True)
-
-    assert story.thought.corrections[0].violation is Violation.UNFOUNDED_FAIL
-    assert "[[s1.1]]" in story.thought.corrections[0].message
-    story.propose(content=NONE_DUE, give_up=True)
-    assert story.statuses["s2"] == "skipped"
 
 
 def test_c12_an_effect_without_a_condition_needs_a_cited_result_in_the_step_and_in_the_answer() -> None:
@@ -88,7 +81,7 @@ def test_c12_an_effect_without_a_condition_needs_a_cited_result_in_the_step_and_
 
 @pytest.mark.parametrize("words", ["[[s2.1]] is done", "[[s1.2]]", "", "`[[s1.1]]`"])
 def test_c11_words_that_cite_no_result_end_nothing(words: str) -> None:
-    story = planned()
+    story = planned(when=None)
     story.propose(content=words)
     assert story.statuses["s2"] == "in_progress"
 

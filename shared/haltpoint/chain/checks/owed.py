@@ -123,23 +123,20 @@ def remind(work: Work) -> tuple[Correction, ...]:
     )
 
 
-def not_needed(work: Work, index: int, missing: tuple[str, ...], words: str) -> bool:
-    """Whether words may end a step of a drafted plan in which these tools with effects have not succeeded (C11): they
-    cite the result that shows why, or the goal makes the effects conditional and the model has been asked once more.
+def not_needed(work: Work, missing: tuple[str, ...], words: str) -> bool:
+    """Whether words may end a step of a drafted plan in which these tools with effects have not succeeded (C11): the
+    goal asks for them under a condition, or the words cite the result that shows why.
     """
-    if not _may_be_left(work, missing):
-        return False
-    asked_again = work.run[index].strikes > 0 and all(_condition(work, name) for name in missing)
-    return cites(work, words) or (asked_again and bool(words.strip()))
+    asked = intent_of(work).effects_asked
+    conditional = bool(words.strip()) and all(condition_of(asked, name) for name in missing)
+    return _may_be_left(work, missing) and (conditional or cites(work, words))
 
 
 def way_out(work: Work, missing: tuple[str, ...]) -> str:
     """How a model says that a step is not needed; empty where it must be carried out."""
     if not _may_be_left(work, missing):
         return ""
-    condition = next(filter(None, (_condition(work, name) for name in missing)), None)
-    only = f'This is asked for only "{condition[:MOST_QUOTED]}". ' if condition else ""
-    return f" {only}If a result shows that it is not needed, say so in words and cite it by its mark: {_citable(work)}."
+    return f" Or, if a result shows that it is not needed, say so in words and cite it by its mark: {_citable(work)}."
 
 
 def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:
@@ -147,10 +144,6 @@ def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:
     required = {name for _, tools in _asked(work, by_patterns=True) for name in tools}
     effects = all(with_effects(work.world.spec(name)) for name in missing)
     return work.origin is PlanOrigin.DRAFTED and bool(missing) and effects and required.isdisjoint(missing)
-
-
-def _condition(work: Work, tool: str) -> str | None:
-    return condition_of(intent_of(work).effects_asked, tool)
 
 
 def _citable(work: Work) -> str:

@@ -132,7 +132,7 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return question
     if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
-    if tool_step and not unrouted and not_needed(work, index, missing_tools(work, index), words):
+    if tool_step and not unrouted and not_needed(work, missing_tools(work, index), words):
         return StepEnd(index, skipped=words)
     due_call = no_decision(work) if unrouted else no_call(work, index)
     faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
@@ -164,7 +164,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
     drop_held(work, index, "proposed beside giving up")
     if error is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
-    if not_needed(work, index, missing := missing_tools(work, index), proposal.content):
+    if not_needed(work, missing := missing_tools(work, index), proposal.content):
         return StepEnd(index, skipped=proposal.content)
     text = (
         f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
