@@ -118,6 +118,12 @@ def test_c4_a_question_that_nothing_waits_for_is_the_result() -> None:
     assert story.questions == []
 
 
+def test_c4_a_draft_that_ends_in_a_question_is_no_question_to_a_person() -> None:
+    story = told(Step(id="draft"), Step(id="send", required_tools=("send",), dependencies=("draft",)))
+    story.propose(content="Hi Bob,\nwhen do you have time?")
+    assert (story.statuses["draft"], story.questions) == ("completed", [])
+
+
 def test_c11_the_same_question_is_asked_once_and_a_step_asks_three_at_most() -> None:
     story = told(FIND)
     for number in range(MOST_QUESTIONS):

@@ -24,6 +24,9 @@ MOST_QUESTIONS: Final = 3
 LONGEST_QUESTION: Final = 4000
 """Characters of a question; of longer words the end is asked."""
 
+_ENDS: Final = re.compile(r"[.!?…](?=\s)|[。！？](?=.)|\n")
+"""Where one sentence ends and another begins."""
+
 _QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
 
 
@@ -130,6 +133,11 @@ def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenReq
 def is_question(words: str) -> bool:
     """Whether the last sentence of a text is a question."""
     return _QUESTION.search(words) is not None
+
+
+def is_only_question(words: str) -> bool:
+    """Whether a text is one question and says nothing else."""
+    return is_question(words) and _ENDS.search(words.strip()) is None
 
 
 def new_question(words: str, asked: Sequence[str]) -> str | None:

@@ -17,7 +17,7 @@ from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import is_question, new_question
+from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import failed_by_tool
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
@@ -127,8 +127,7 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     tool_step = unrouted or work.steps[index].step_type is StepType.TOOL
     missing = () if tool_step else pattern_faults(work)
     owes = tool_step or bool(missing)
-    waited_for = owes or work.graph.dependants[index] or owed(work)  # else the question is the result, as a translation
-    if waited_for and is_question(words) and (question := _ask(work, index, words)) is not None:
+    if _asks(work, index, words, owes=owes) and (question := _ask(work, index, words)) is not None:
         return question
     if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
@@ -256,6 +255,13 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     if (said := router(work)) is not None and not has_turns(work, index):
         return out_of_turns(work, index, said)
     return think_step(work, index, corrections, thought, again=again)
+
+
+def _asks(work: Work, index: int, words: str, *, owes: bool) -> bool:
+    """Whether words are a question to a person, and no result that ends in one: a translation, a draft of a mail."""
+    if work.origin is PlanOrigin.DRAFTED and not owes:
+        return is_only_question(words) and bool(work.graph.dependants[index])
+    return is_question(words) and (owes or bool(owed(work)))
 
 
 def _ask(work: Work, index: int, said: str) -> Next | None:
