@@ -410,6 +410,42 @@ def test_c13_words_that_refuse_every_option_count_as_a_whole() -> None:
     assert source(told, "eve@evil.example") == "text c.react.1 data.said"
 
 
+LISTED = "ann@x.org, Bob <bob@x.org>;eve@x.org"
+
+
+@pytest.mark.parametrize(
+    ("goal", "value", "found", "asked"),
+    [
+        ("mail ann@x.org and bob@x.org", "ann@x.org, bob@x.org", "goal", []),
+        ("mail ann@x.org and bob@x.org", "ann@x.org;Bob <BOB@x.org>", "goal", []),
+        ("mail ann@x.org, bob@x.org", LISTED, "model", ["eve@x.org"]),
+        ("mail ann@x.org", LISTED, "model", ["Bob <bob@x.org>", "eve@x.org"]),
+        ("mail ann@x.org", "ann@x.org, ", "model", ["ann@x.org, "]),
+        ("mail ann@x.org", "ann@x.org, and others", "model", ["ann@x.org, and others"]),
+        ("mail ann@x.org", ", ".join(["ann@x.org"] * 100), "goal", []),
+        ("mail ann@x.org", ", ".join(["ann@x.org"] * 101), "model", [", ".join(["ann@x.org"] * 101)[:500]]),
+    ],
+)
+def test_c13_each_address_of_a_list_in_one_text_is_judged_by_itself(
+    goal: str, value: str, found: str, asked: list[str]
+) -> None:
+    order = sent(open_ended(goal), to=value)
+    assert (order.sources["to"].source.value, [one.value for one in order.reasons]) == (found, asked)
+    assert [one.parameter for one in order.reasons] == ["to"] * len(asked)
+
+
+def test_c13_the_worst_source_counts_of_a_list_and_a_whole_one_of_a_result_is_no_list() -> None:
+    told = knows(open_ended("mail ann@x.org"), {"text": "ask eve@x.org!", "to": "ann@x.org, kim@x.org"})
+    order = sent(told, to="ann@x.org, eve@x.org")
+    assert (order.sources["to"].source, reasons(order)) == (SourceKind.TEXT, [("to", "text")])
+    assert 'to = "eve@x.org"' in order.reasons[0].words
+    ask_and_approve(told)
+    told.result()
+    assert reasons(sent(told, to="eve@x.org; ann@x.org", words="2")) == []
+    told.result()
+    assert source(told, "ann@x.org, kim@x.org") == "result c.react.1 data.to"
+
+
 @pytest.mark.parametrize(
     ("tool", "no", "later"),
     [

@@ -31,6 +31,8 @@ GOAL = "goal"
 SAID = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
 MODEL: Final = Source(source=SourceKind.MODEL)
+UNSAFE: Final = frozenset({SourceKind.TEXT, SourceKind.MODEL})
+"""The sources of a target that a person is asked about."""
 _EDITED: Final = Source(source=SourceKind.PERSON)
 """Of a value that a person wrote into a call: it is in no document."""
 
@@ -196,7 +198,17 @@ class Known:
         self._documents = (*self._results, *self._named)
 
     def source(self, leaf: Leaf) -> Source:
-        """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
+        """Where a value comes from; a path that is found nowhere, by the folder that it is in, and a list of addresses
+        that is nowhere as it is, by the one whose source is the worst.
+        """
+        found = self._source(leaf)
+        if found.source not in UNSAFE:
+            return found
+        order = list(SourceKind)
+        each = (self._source(one) for one in leaf.addresses)
+        return max(each, key=lambda one: order.index(one.source), default=found)
+
+    def _source(self, leaf: Leaf) -> Source:
         form, pieces = leaf.form, list[Source]()
         named = self.named(form) if form.text else MODEL
         if named is not None:
