@@ -109,7 +109,8 @@ class HookRun(Hearing):
         spec, place, value = self.tool.spec, reason.parameter, reason.value
         found = (leaf for leaf in leaves(from_json(self.text or "{}"), spec) if leaf.place[:SHORT] == place)
         leaf = next(found, None)
-        if place is None or (leaf is not None and about_target(spec.name, leaf, MODEL).value == value):
+        now = () if leaf is None else (leaf, *leaf.addresses)
+        if place is None or any(about_target(spec.name, one, MODEL).value == value for one in now):
             return reason
         if leaf is None:
             return Reason(

@@ -1,9 +1,10 @@
 """Every way in which a tool can fail, put into the closed set of CONTRACT E1.
 
 Recognised: errors of the SDK, of pydantic and JSON Schema, of httpx, and any exception that carries an HTTP status (its
-own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx;
-timeouts; broken connections, also those that were never made: the tool may have sent another request before. Both are
-known by the names of an exception's classes, since clients have their own, and of those that it was raised from.
+own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx,
+any other 4xx with the beginning of the response; timeouts; broken connections, also those that were never made: the
+tool may have sent another request before. Both are known by the names of an exception's classes, since clients have
+their own, and of those that it was raised from.
 Anything else is UNKNOWN. What a failure means for a call that had started is said by the table in `failures`.
 """
 
@@ -21,6 +22,8 @@ import jsonschema
 import msgspec
 from pydantic import ValidationError
 
+from haltpoint.chain.checks.deeds import spelt_out
+from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint.tools.errors import ContextError
@@ -30,6 +33,8 @@ from haltpoint_tool_worker.results.redaction import in_one_line
 
 _WORDS: Final = 500
 """Characters of an exception's own words."""
+_RESPONSE: Final = 300
+"""Characters of a server's answer to a request that it refused."""
 
 _TIMED_OUT: Final = re.compile(r"Time(?:d?O|o)ut(?:Error|Exception|Expired)?\Z")
 _NO_CONNECTION: Final = re.compile(
@@ -151,10 +156,26 @@ def _by_status(status: int, error: BaseException) -> Failure:
     elif status >= 500:
         kind, words = ErrorType.SERVER, "failed on the server"
     else:
-        kind, words = ErrorType.UNKNOWN, "was refused"
+        kind, words = ErrorType.VALIDATION, "was refused"
+    words, advice = f"the request {words} (HTTP {status})", None
+    if kind is ErrorType.VALIDATION:
+        said, advice = _response_text(error), OTHERWISE
+        words = f"{words}: {said}" if said else words
     after = _retry_after(error) if status == 429 else None
     cause = Cause.BROKEN if status >= 500 or status == 408 else Cause.NO_EFFECT
-    return Failure(fault_of(kind, f"the request {words} (HTTP {status})", retry_after=after), cause)
+    return Failure(fault_of(kind, words, suggestion=advice, retry_after=after), cause)
+
+
+def _response_text(error: BaseException) -> str:
+    """The beginning of what the server answered, where the client has read it: a response of requests whose `_content`
+    is False would be read over the network now, one of httpx raises.
+    """
+    try:
+        response = getattr(error, "response", None)
+        text = "" if getattr(response, "_content", None) is False else getattr(response, "text", "")
+        return spelt_out(in_one_line(text, _RESPONSE))[:_RESPONSE] if isinstance(text, str) else ""
+    except BaseException:  # noqa: BLE001 - the response's own code failed
+        return ""
 
 
 def _retry_after(error: BaseException) -> float | None:

@@ -8,7 +8,9 @@ from typing import Any, Final
 from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint_tool_worker.results.failures import MESSAGE
 
-KNOWN: Final = frozenset(("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation"))
+KNOWN: Final = frozenset(
+    ("success", "ok", "isError", "is_error", "error", "requires_confirmation", "requiresConfirmation")
+)
 """The keys by which a result speaks of itself: one without any of them is data."""
 
 _WORDS = ("error", "message")
@@ -17,13 +19,17 @@ _WORDS = ("error", "message")
 def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str, Any] | None:
     """The fields of an outcome that `raw` stands for; None when it is data.
 
-    `declared` are the fields of the tool's own result type: those are data, whatever they are called.
+    `declared` are the fields of the tool's own result type: those are data, whatever they are called. Where there are
+    none, a text as `error` says that the call failed, unless `success`, `ok` or `isError` says that it did not.
     """
     said = {key: raw[key] for key in raw if isinstance(key, str) and key not in declared}
     if _first(said, "requires_confirmation", "requiresConfirmation") is True and (asked := _confirmation(said)):
         return {"success": True, "next_action": NextAction.CONFIRMATION_NEEDED, "confirmation": asked}
     failed = said.get("ok") is False or _first(said, "isError", "is_error") is True
-    if said.get("success") is False or (failed and any(said.get(key) for key in _WORDS)):
+    fine = said.get("success") is True or said.get("ok") is True or _first(said, "isError", "is_error") is False
+    text = None if declared or fine else said.get("error")
+    alone = isinstance(text, str) and text.strip() != ""
+    if said.get("success") is False or alone or (failed and any(said.get(key) for key in _WORDS)):
         return {"success": False, "next_action": NextAction.ERROR, "error": _error(said)}
     return None
 
@@ -46,14 +52,15 @@ def _error(said: Mapping[str, Any]) -> dict[str, Any]:
         said = {**said, **{key: value for key, value in inner.items() if isinstance(key, str)}, "error": None}
     words = dict.fromkeys(str(value)[:MESSAGE] for key in _WORDS if (value := said.get(key)))
     kind = str(_first(said, "error_type", "errorType")).upper()
+    typed = kind in ErrorType.__members__
     fields = _first(said, "invalid_fields", "invalidFields")
     after = _first(said, "retry_after", "retryAfter")
     usable = isinstance(after, int | float) and not isinstance(after, bool) and 0 <= after < float("inf")
     recoverable, suggestion = said.get("recoverable"), said.get("suggestion")
     return {
-        "error_type": kind if kind in ErrorType.__members__ else ErrorType.UNKNOWN,
+        "error_type": kind if typed else ErrorType.UNKNOWN,
         "message": ": ".join(words) or "the tool reported a failure without a reason",
-        "recoverable": recoverable if isinstance(recoverable, bool) else None,
+        "recoverable": recoverable if isinstance(recoverable, bool) else None if typed else True,
         "suggestion": suggestion[:MESSAGE] if isinstance(suggestion, str) else None,
         "invalid_fields": [str(one)[:MESSAGE] for one in fields[:50]] if isinstance(fields, list | tuple) else [],
         "retry_after": after if usable else None,

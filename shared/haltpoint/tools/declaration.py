@@ -40,6 +40,8 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_URL: Final = re.compile(r'"format": "uri"|"(?:\w*_|\w*[a-z0-9](?=U))?(?i:ur[il])s?": \{')
+"""In a schema as JSON: a format, or a name of a parameter, by which it takes a URL: `url`, `page_url`, `imageUri`."""
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
 """Tools made by `register`: the module that called it -> place of the call -> tool."""
@@ -215,7 +217,7 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
     described = traits.get("description") or inspect.getdoc(function) or ""
     if flags.pop("shared", False) and "cache" not in traits:
         raise DeclarationError("shared says who else may have a kept result: give cache='10m' too")
-    flags.setdefault("outward", "read_only" in said and '"format": "uri"' in json.dumps(inputs.schema))
+    flags.setdefault("outward", "read_only" in said and _URL.search(json.dumps(inputs.schema)) is not None)
     try:
         spec = ToolSpec(
             name=name,

@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import Clarification, ErrorInfo, NextAction, ToolResult
 from haltpoint.tools import MalformedResultError, ToolError
@@ -71,7 +72,7 @@ TABLE: list[tuple[BaseException, str, bool]] = [
     (http_error(429), "RATE_LIMIT", True),
     (http_error(500), "SERVER", True),
     (http_error(503), "SERVER", True),
-    (http_error(418), "UNKNOWN", False),
+    *((http_error(status), "VALIDATION", True) for status in (400, 402, 409, 418, 422)),
     (AiohttpError(), "NOT_FOUND", True),
     (RequestsError(), "PERMISSION", False),
     (urllib.error.HTTPError("https://x", 502, "bad gateway", Message(), None), "SERVER", True),
@@ -113,6 +114,54 @@ def test_what_the_author_says_of_an_error_is_kept() -> None:
         "no_effect": True,
     }
     assert failure.cause is Cause.NO_EFFECT
+
+
+def test_a_refused_request_says_why_in_the_words_of_the_server() -> None:
+    said = '{"error":\r\n "amount must\u202e be \x1b[31m positive", "token": "hunter2"}' + " more" * 200
+    request = httpx.Request("POST", "https://example.org")
+    of_httpx = httpx.HTTPStatusError("refused", request=request, response=httpx.Response(422, text=said))
+    of_requests = named("HTTPError")
+    of_requests.response = SimpleNamespace(status_code=422, _content=b"x", text=said)  # type: ignore[attr-defined]
+    for error in (of_httpx, of_requests):
+        failure = classify(error)
+        message = failure.fault.message
+        words = '{"error": "amount must\\u202e be \N{REPLACEMENT CHARACTER}[31m positive", "token": ***} more more'
+        assert message.startswith(f"the request was refused (HTTP 422): {words}")
+        assert len(message) == len("the request was refused (HTTP 422): ") + 300
+        assert (failure.cause, failure.fault.suggestion) == (Cause.NO_EFFECT, OTHERWISE)
+
+
+class UnreadResponse:
+    """What a client gives that has not read the body yet."""
+
+    status_code = 409
+    _content = False
+
+    @property
+    def text(self) -> str:
+        raise AssertionError("read over the network")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        UnreadResponse(),
+        httpx.Response(409, stream=httpx.ByteStream(b"x")),
+        SimpleNamespace(status_code=409, text=lambda: "x"),
+        SimpleNamespace(status_code=409),
+    ],
+)
+def test_a_response_that_is_not_read_is_not_read_for_its_words(response: object) -> None:
+    error = named("HTTPError")
+    error.response = response  # type: ignore[attr-defined]
+    assert classify(error).fault.message == "the request was refused (HTTP 409)"
+
+
+@pytest.mark.parametrize("status", [404, 403, 500])
+def test_the_words_of_other_responses_are_not_told(status: int) -> None:
+    request = httpx.Request("POST", "https://example.org")
+    response = httpx.Response(status, text="<html>")
+    assert "<html>" not in classify(httpx.HTTPStatusError("x", request=request, response=response)).fault.message
 
 
 def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from haltpoint import Ctx
+from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.results import ErrorInfo, NextAction, Outcome, ToolResult
@@ -59,14 +60,17 @@ def test_b7_an_error_that_may_be_recovered_from_does_not_say_that_another_call_i
         {"ok": False, "message": "no"},
         {"isError": True, "error": "no"},
         {"is_error": True, "message": "no"},
+        {"error": "no"},
+        {"error": "no", "success": None, "ok": 1},
     ],
 )
 def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, result: dict[str, Any]) -> None:
     reading = read_result(tool, result)
     error = error_of(reading)
-    assert (error["error_type"], error["recoverable"]) == ("UNKNOWN", False)
+    assert (error["error_type"], error["recoverable"]) == ("UNKNOWN", True)
+    assert error["suggestion"] == OTHERWISE
     assert error["message"] == (
-        "no" if "data" not in result and len(result) > 1 else "the tool reported a failure without a reason"
+        "no" if {"error", "message"} & result.keys() else "the tool reported a failure without a reason"
     )
     assert reading.failure is not None
     assert reading.failure.cause is Cause.DECLARED
@@ -78,12 +82,16 @@ def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, re
     [
         {"success": True, "message": "sent"},
         {"success": 0},
-        {"success": None, "error": "an old one"},
+        {"success": True, "error": "an old one"},
+        {"ok": True, "error": "an old one"},
+        {"error": " "},
+        {"error": {"count": 0}},
+        {"error": None, "rows": []},
+        {"errors": [{"message": "no such field"}], "data": None},
         {"success": "false"},
         {"ok": False},
         {"isError": True, "content": []},
         {"is_error": False, "error": "none"},
-        {"error": "the word of the day"},
         {"requires_confirmation": True},
         {"requires_confirmation": True, "message": "bookings of this kind have to be confirmed"},
         {**SURE, "requiresConfirmation": "yes"},
@@ -120,10 +128,12 @@ def test_b7_all_that_the_older_style_says_of_an_error_is_read(type_: str, fields
     ("said", "kind", "recoverable"),
     [
         ({"error_type": "NOT_FOUND"}, "NOT_FOUND", True),
-        ({"error_type": "E_NO_SUCH_THING"}, "UNKNOWN", False),
-        ({"error_type": "E_NO_SUCH_THING", "recoverable": True}, "UNKNOWN", True),
-        ({"error_type": 404, "recoverable": "yes"}, "UNKNOWN", False),
-        ({"retry_after": -1, "invalid_fields": "day", "suggestion": 7}, "UNKNOWN", False),
+        ({"error_type": "PERMISSION"}, "PERMISSION", False),
+        ({"error_type": "unknown"}, "UNKNOWN", False),
+        ({"error_type": "E_NO_SUCH_THING"}, "UNKNOWN", True),
+        ({"error_type": "E_NO_SUCH_THING", "recoverable": False}, "UNKNOWN", False),
+        ({"error_type": 404, "recoverable": "yes"}, "UNKNOWN", True),
+        ({"retry_after": -1, "invalid_fields": "day", "suggestion": 7}, "UNKNOWN", True),
     ],
 )
 def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recoverable: bool) -> None:
@@ -181,6 +191,22 @@ def test_b7_a_field_of_the_declared_type_is_data(annotation: Any) -> None:
     reading = read_result(giving(annotation), raw)
     assert reading.outcome.satisfies
     assert json.loads(reading.data)
+
+
+class Word(BaseModel):
+    error: str
+
+
+class Score(BaseModel):
+    score: int
+
+
+def test_b7_an_error_alone_is_data_where_the_tool_declares_its_result() -> None:
+    word = {"error": "the word of the day"}
+    reading = read_result(giving(Word), word)
+    assert (reading.outcome.satisfies, json.loads(reading.data)) == (True, word)
+    told = {"score": 7, "error": "an old one"}
+    assert read_result(giving(Score), told).outcome.satisfies
 
 
 @pytest.mark.parametrize("name", ["requires_confirmation", "requiresConfirmation"])

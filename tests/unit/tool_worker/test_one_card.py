@@ -86,6 +86,14 @@ async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)
 
 
+async def test_g5_an_address_of_a_list_stays_the_models_when_a_hook_changed_something_else() -> None:
+    told, later = begin(), pre(lambda call: hook.modify({**call.arguments, "text": "Hello"}))
+    told.propose(ProposedCall(tool="send_message", arguments={"to": "eve@x.org, kim@x.org"}))
+    await work(told, later)
+    shown = [(one.value, one.source and one.source.source.value) for one in told.questions[-1].reasons]
+    assert shown == [("eve@x.org", "model"), ("kim@x.org", "model")]
+
+
 async def test_g5_a_tool_that_asks_although_approved_ends_with_an_error_and_no_second_card() -> None:
     told = begin()
     told.propose(ProposedCall(tool="nag", arguments={"bill": "b1"}))

@@ -2,6 +2,7 @@
 or is refused. For each shape that is accepted a made-up id at the place is found by the core, and a known one passes.
 """
 
+import inspect
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.results import Confirmation
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, tool, tool_of
+from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, register, tool, tool_of
 from haltpoint.tools.declaration import Tool
 from tests.support.builders import OK
 
@@ -323,6 +324,32 @@ def test_c13_a_read_only_tool_with_a_url_carries_data_outward() -> None:
     assert [declared_as(one).spec.outward for one in (fetch, local, search, post)] == [True, False, True, False]
     with pytest.raises(DeclarationError, match="outward is for read-only tools"):
         tool(outward=True)(post)
+
+
+class Page(BaseModel):
+    image_url: str = ""
+
+
+@pytest.mark.parametrize(
+    ("name", "annotation", "outward"),
+    [
+        *((name, str, True) for name in ("url", "uri", "page_url", "pageUri", "URL")),
+        *(("urls", list[str], True), ("page", Page, True)),
+        *((name, str, False) for name in ("curl", "url_count", "curly", "words")),
+    ],
+)
+def test_c13_a_read_only_tool_is_outward_by_the_name_of_a_parameter(
+    name: str, annotation: Any, *, outward: bool
+) -> None:
+    def fetch(words: str = "url") -> str:
+        """Read a "url": {."""
+        raise NotImplementedError
+
+    fetch.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)])  # type: ignore[attr-defined]
+    fetch.__annotations__ = {name: annotation, "return": str}
+    assert register(fetch, read_only=True).spec.outward == outward
+    assert not register(fetch, read_only=True, outward=False).spec.outward
+    assert not register(fetch).spec.outward
 
 
 def test_c6_several_origins_are_enough_each() -> None:

@@ -106,8 +106,13 @@ def _visible(text: str) -> str:
     """One line of text in which nothing is hidden and nothing is markup, cut."""
     line = " ".join(without_secrets(text[: 8 * MOST_SHOWN]).split()).translate(_MARKUP)
     line = re.sub(r"\[(?=\[)", "[ ", line)
-    line = line if line.isascii() and line.isprintable() else "".join(map(_spelt, line))
+    line = spelt_out(line)
     return line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…"
+
+
+def spelt_out(line: str) -> str:
+    """The same line with what is invisible in it spelt out."""
+    return line if line.isascii() and line.isprintable() else "".join(map(_spelt, line))
 
 
 def _spelt(sign: str) -> str:

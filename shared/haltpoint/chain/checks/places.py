@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from haltpoint.chain.model.canonical import ELSEWHERE, Form, form_of, words_of
+from haltpoint.chain.model.canonical import ELSEWHERE, Form, addresses_in, form_of, words_of
 from haltpoint.chain.model.references import ANY, KEYS, Part, Path, Place, covers, general, parse_path, path_text, walk
 from haltpoint.chain.model.schemas import Compiled, compiled
 from haltpoint.chain.model.typed import FURTHER, Nodes, below, fields_of, nodes_of
@@ -58,6 +58,11 @@ class Leaf:
     def form(self) -> Form:
         """Its canonical form; `..` is resolved only in a path of this machine."""
         return form_of(self.value, resolved=self.is_path and not ELSEWHERE.match(str(self.value)))
+
+    @property
+    def addresses(self) -> "list[Leaf]":
+        """Of a list of e-mail addresses in one text each as a value of its own; of any other value none."""
+        return [replace(self, value=one) for one in addresses_in(str(self.value))]
 
     @property
     def is_path(self) -> bool:

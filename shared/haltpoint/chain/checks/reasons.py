@@ -20,7 +20,7 @@ from haltpoint.chain.checks.goal import intent_of, with_effects
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
 from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
 from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
-from haltpoint.chain.checks.sources import MODEL
+from haltpoint.chain.checks.sources import MODEL, UNSAFE
 from haltpoint.chain.checks.templates import within
 from haltpoint.chain.model.canonical import ELSEWHERE, folders_of, form_of, plain
 from haltpoint.chain.model.references import KEYS, read_json, references, write_json, write_text
@@ -169,18 +169,24 @@ def granted(work: Work, action: Action, arguments: str, reach: Reach) -> tuple[G
 def _unnamed(checked: CheckedCall) -> Iterator[tuple[Leaf, Source | None]]:
     """The targets that come out of a text or from nowhere, and that neither the tool nor an earlier yes covers. A value
     that has the origin which its tool declares is checked before, and needs no more (C6). Without a source are those of
-    very many, or at a very long place, which were not looked for.
+    very many, or at a very long place, which were not looked for. Of a list of addresses each is looked at by itself.
     """
     spec = checked.judged
     for leaf in checked.leaves if spec.outward or not spec.read_only else ():
         source = checked.sources.get(leaf.place)
-        if spec.read_only:
-            unsure, source = _carries_out(checked, leaf, source or MODEL), MODEL
-        else:
-            unsure = source is None or source.source in _WHY
-            unsure = unsure and not is_at(leaf.path, spec.provenance) and is_target(leaf, spec)
-        if unsure and not _is_covered(checked, leaf):
-            yield leaf, source
+        parts = leaf.addresses if source is not None and source.source in UNSAFE else ()
+        for one in parts or (leaf,):
+            its = checked.known.source(one) if parts else source
+            if _is_unsure(checked, one, its) and not _is_covered(checked, one):
+                yield one, MODEL if spec.read_only else its
+
+
+def _is_unsure(checked: CheckedCall, leaf: Leaf, source: Source | None) -> bool:
+    spec = checked.judged
+    if spec.read_only:
+        return _carries_out(checked, leaf, source or MODEL)
+    unsafe = source is None or source.source in _WHY
+    return unsafe and not is_at(leaf.path, spec.provenance) and is_target(leaf, spec)
 
 
 def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:

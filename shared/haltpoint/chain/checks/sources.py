@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.documents import Document, document
+from haltpoint.chain.checks.documents import Document, answers, document
 from haltpoint.chain.checks.places import Leaf, is_default, leaves
 from haltpoint.chain.model.canonical import ELSEWHERE, Form, folders_of, form_of
 from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk, write_json
@@ -31,6 +31,8 @@ GOAL = "goal"
 SAID = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
 MODEL: Final = Source(source=SourceKind.MODEL)
+UNSAFE: Final = frozenset({SourceKind.TEXT, SourceKind.MODEL})
+"""The sources of a target that a person is asked about."""
 _EDITED: Final = Source(source=SourceKind.PERSON)
 """Of a value that a person wrote into a call: it is in no document."""
 
@@ -100,8 +102,14 @@ def _given(origins: Sequence[str], actions: Mapping[str, Action]) -> Iterator[An
         if _is_origin(action, paths.keys()):
             for at in (*(path for tool in action.tools for path in paths[tool]), ("selected", "id")):
                 yield from _inside(action.data, at)
-        elif by_a_person(action) and not _inside(action.data, ("selected",)):
-            yield from _inside(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
+        else:
+            yield from _typed_in(action)
+
+
+def _typed_in(action: Action) -> list[Any]:
+    """What a person typed as an answer. What they picked is a tool's own, whatever it is called."""
+    is_typed = by_a_person(action) and not _inside(action.data, ("selected",))
+    return _inside(action.data, (SAID,)) if is_typed else []
 
 
 @lru_cache(maxsize=256)
@@ -187,16 +195,27 @@ class Known:
                 kind, known = (SourceKind.PERSON, self._named) if person else (SourceKind.RESULT, self._results)
                 kind = kind if spec or person else SourceKind.TEXT  # what is Foreign in it is no longer known
                 tool = compiled(spec) if spec else None
-                known.append(document(kind, f"{action.id} data", data, action.arguments, tool))
+                made = answers if _typed_in(action) else document
+                known.append(made(kind, f"{action.id} data", data, action.arguments, tool))
         if work.answers:
             asked = write_json(work.questions)
-            self._named.append(document(SourceKind.PERSON, "answers", write_json(work.answers), asked))
+            self._named.append(answers(SourceKind.PERSON, "answers", write_json(work.answers), asked))
         if context := work.task.context:
             self._named.append(document(SourceKind.CONTEXT, "context", write_json(context)))
         self._documents = (*self._results, *self._named)
 
     def source(self, leaf: Leaf) -> Source:
-        """Where a value comes from; a path that is found nowhere, by the folder that it is in."""
+        """Where a value comes from; a path that is found nowhere, by the folder that it is in, and a list of addresses
+        that is nowhere as it is, by the one whose source is the worst.
+        """
+        found = self._source(leaf)
+        if found.source not in UNSAFE:
+            return found
+        order = list(SourceKind)
+        each = (self._source(one) for one in leaf.addresses)
+        return max(each, key=lambda one: order.index(one.source), default=found)
+
+    def _source(self, leaf: Leaf) -> Source:
         form, pieces = leaf.form, list[Source]()
         named = self.named(form) if form.text else MODEL
         if named is not None:

@@ -56,6 +56,8 @@ _LONG: Final = 200
 """Characters of a value that may be written in other ways; a longer one is compared as it is."""
 _SOUGHT: Final = 50
 """Characters of a value that are searched for; the rest is compared only where they begin a word."""
+_MOST_LISTED: Final = 100
+"""Addresses of a list in one text; a longer list is compared as it is."""
 _TO_NEXT: Final = re.compile(r"\w*.", re.DOTALL)
 
 
@@ -97,11 +99,12 @@ _PHONE: Final = r"""
 """
 """Numbers whose signs say nothing. Those of other numbers do: 192.168.1.110 is not 192.168.11.10."""
 _ADDRESS: Final = r"[^\s@<>\"/]+@[^\s@<>\"/]+\.\w+"
+_MAIL: Final = re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:/\\?#]*<{_ADDRESS}>", re.IGNORECASE)
 _Row = tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str] | None]
 TABLE: Final[tuple[_Row, ...]] = (
     (re.compile(r"\d{4}([-/])\d{1,2}\1\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}"), _day, _day_spelled),
     (
-        re.compile(rf"(?:mailto:)?{_ADDRESS}|[^\n@<>,;:/\\?#]*<{_ADDRESS}>", re.IGNORECASE),
+        _MAIL,
         lambda t: t.lower().rpartition("<")[2].removesuffix(">").removeprefix("mailto:"),
         None,
     ),
@@ -192,6 +195,12 @@ def form_of(value: Any, *, resolved: bool = True) -> Form:
 def canonical(value: Any) -> str:
     """The canonical form of a scalar as text."""
     return form_of(value).text
+
+
+def addresses_in(text: str) -> list[str]:
+    """The e-mail addresses of a text that is a list of them, with commas or semicolons between; of any other none."""
+    parts = [one.strip() for one in re.split("[,;]", text, maxsplit=_MOST_LISTED - 1)]
+    return parts if len(parts) > 1 and all(map(_MAIL.fullmatch, parts)) else []
 
 
 def folded(text: str) -> bytes:
