@@ -1,10 +1,11 @@
 """The tolerant parser: from what a model said to a proposal (C9, C11). Total: whatever comes in, a value comes out.
 
 Models say the same thing in many dialects. Read are native calls, then JSON in the words: bare, fenced, between the
-markers ---JSON_OUTPUT_START--- and ---JSON_OUTPUT_END---, in <tool_call> tags, with prose around it; names of fields in
-any case and under the design documents' names; a provider's whole message that a model writes out; and the forms of
-`tagged`. Prose without JSON is content, never an error. What cannot be read as a call although it wants to be one
-becomes a fault in words, so that the model can be told. What can be read in two ways is `repaired`.
+markers ---JSON_OUTPUT_START--- and ---JSON_OUTPUT_END---, in <tool_call> tags; names of fields in any case and under
+the design documents' names; a provider's whole message that a model writes out; and the forms of `tagged`. Prose is
+content, never an error; so is a call beside it, or of a tool that is not known: the model is asked once whether it
+meant it. What cannot be read as a call although it wants to be one becomes a fault in words, so that the model can be
+told. What can be read in two ways is `repaired`.
 
 A text that a model only thinks (<think>) is not what it says: nothing is called from there.
 """
@@ -26,10 +27,10 @@ from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
-from haltpoint_planner.parsing.only_calls import MARKERS, only_calls
+from haltpoint_planner.parsing.only_calls import MARKERS, called_in, only_calls, quoted_calls
 from haltpoint_planner.parsing.python_calls import literal_in
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.parsing.shown import IN_DOUBT, ends_in_python, read_calls, without_thoughts
+from haltpoint_planner.parsing.shown import BESIDE_WORDS, MEANT, ends_in_python, read_calls, without_thoughts
 from haltpoint_planner.parsing.tagged import cut_off, pieces
 from haltpoint_planner.parsing.unread import names_one, pieces_in, unread
 from haltpoint_planner.parsing.wrapped import Said, said_in, words_in
@@ -39,6 +40,7 @@ MAX_CONTENT: Final = MAX_BODY - 64 * 1024  # bytes of words and arguments as JSO
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
+_SHORT: Final = 40  # characters of a name that is no tool's
 _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
 """Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
 
@@ -85,8 +87,8 @@ class Words:
 def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, corrected: bool = False) -> Proposal:
     """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words.
 
-    `corrected`: it was told that its last reply could not be read; calls that it shows again beside words are words, as
-    is what cannot be read and names no known tool.
+    `corrected`: it was told that its last reply could not be read; calls that it shows again are words, as is what
+    cannot be read and names no known tool.
     """
     draft = _Draft(tools, reply.cut, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
@@ -165,13 +167,18 @@ def take_apart(text: str) -> Words:
 
 def mended(text: str) -> Found | None:
     """The JSON that a text seems to begin and does not finish, or writes wrongly; None when it is plainly prose."""
+    return _guess(text)[0]
+
+
+def _guess(text: str) -> tuple[Found | None, str]:
+    """The same, and the words before it; of a call with a dialect's marks none."""
     text = without_thoughts(text)
     if marked := _MARKED.search(text):
         text = marked[1]
-    if (call := cut_off(text)) is not None:
-        return call
-    meant = _MEANT_AS_JSON.search(text)
-    return mend(text[meant.end() :]) if meant else None
+    call, meant = cut_off(text), _MEANT_AS_JSON.search(text)
+    if call is not None or meant is None:
+        return call, ""
+    return mend(text[meant.end() :]), "" if meant[0].startswith("<") else _WRAPPING.sub("", text[: meant.start()])
 
 
 def cut(text: str, room: int = MAX_CONTENT) -> str:
@@ -192,21 +199,27 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
     meant, shown = read_calls(spoken, draft.tools) if words.prose else (spoken, list[str]())
     if shown:
         draft.words.append(spoken)
-        known = calls_too and any(bare_name(name) in draft.tools for name in shown)
-        if known and draft.cut and leaves_open(words.left):
-            draft.faults.append(_CUT_OFF.format("a tool"))
-        elif known:
-            draft.shown = not corrected
-            draft.faults += [IN_DOUBT] if draft.shown or not any(map(str.isalnum, words.prose)) else []
+        if calls_too and any(bare_name(name) in draft.tools for name in shown):
+            if draft.cut and leaves_open(words.left):
+                draft.faults.append(_CUT_OFF.format("a tool"))
+            elif not corrected:
+                _ask(draft, BESIDE_WORDS)
         return
     words = words if meant == spoken else take_apart(meant)
     prose, left, alone = words.prose, words.left, not words.prose
     read = _saying(words.values, draft.tools, alone=alone)
+    before = left.partition("{")[0] if any(found.repaired for found, _ in read) else ""
     if not read and calls_too:
         whole = only_calls(spoken, words.values if alone else (), draft.tools)
-        guess = mended(content) if not whole else None
+        guess, before = (None, "") if whole else _guess(content)
         if read := _saying(whole or ([guess] if guess else []), draft.tools, alone=True):
             prose = left = ""
+    beside = any(map(str.isalnum, before)) and not draft.cut
+    if calls_too and (why := _in_doubt(read, draft.tools, beside=beside)):
+        draft.words.append(spoken)
+        if not corrected:
+            _ask(draft, why)
+        return
     prose = prose if any(map(str.isalnum, prose)) else ""
     draft.words.append(prose if read else spoken)
     for found, said in read:
@@ -223,13 +236,31 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
         fault = "a call names no tool"
     else:
         fault = unread(meant, left, json=bool(read or words.values))
-        if not (fault or read or corrected) and ends_in_python(spoken, draft.tools):
-            draft.shown, fault = True, IN_DOUBT
+        words_only = not (fault or read or corrected)
+        if words_only and (ends_in_python(spoken, draft.tools) or quoted_calls(spoken, draft.tools)):
+            _ask(draft, BESIDE_WORDS)
     if draft.cut and not (read or fault) and _CALLING.match(spoken) and names_one(spoken, draft.tools):
         fault = _CUT_OFF.format("a tool")
     if corrected and not (draft.calls or draft.faults or names_one(spoken, draft.tools)):
         fault = None
     draft.faults += [fault] if fault else []
+
+
+def _in_doubt(read: Sequence[tuple[Found, Said | None]], tools: Mapping[str, ToolSpec], *, beside: bool) -> str:
+    """Why the calls that were read are only shown: they are `beside` words, or no tool of theirs is known; else ""."""
+    if not any(found.tool or (said and said.calls) for found, said in read):
+        return ""
+    names = [bare_name(name) for found, _ in read for name in called_in(found, tools)]
+    if any(agent_named(name, tools) in tools for name in names):
+        return BESIDE_WORDS if beside else ""
+    name = next(filter(None, names), "")[:_SHORT]
+    return f"no tool is called {name!r}" if name else "a call names no tool"
+
+
+def _ask(draft: _Draft, why: str) -> None:
+    """The model is asked, once and without a strike, whether it meant the call that its words show (C9)."""
+    draft.shown = True
+    draft.faults.append(f"{why}, so nothing was called; {MEANT}")
 
 
 def _saying(values: Sequence[Found], tools: Mapping[str, ToolSpec], *, alone: bool) -> list[tuple[Found, Said | None]]:
@@ -257,7 +288,7 @@ def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = Fals
     tool = without_surrogates(bare_name(name))
     tool = tool if tool in draft.tools else agent_named(tool, draft.tools)
     if not tool or len(tool) > _TOOL_NAME:
-        draft.faults.append(f"a call names no tool: {tool[:40]!r}" if tool else "a call names no tool")
+        draft.faults.append(f"a call names no tool: {tool[:_SHORT]!r}" if tool else "a call names no tool")
         return
     found = _arguments(arguments)
     if draft.cut and (found is None or found.repaired or draft.repaired or arguments == ""):

@@ -22,7 +22,7 @@ from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.only_calls import only_calls
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.parsing.shown import IN_DOUBT, without_thoughts
+from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import draft_plan, question_in
 from haltpoint_planner.prompting.verifying import findings_in
@@ -98,12 +98,10 @@ def _answer(
     first = proposal if corrected or proposal.faults else draft_proposal(reply, tools)
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
-    alone = not quoted(told) if proposal.repaired else not beside
-    called = tuple(call.tool for call in proposal.calls) if alone or reply.calls else ()
+    called = tuple(call.tool for call in proposal.calls) if reply.calls or not beside else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     calls = reply.calls or only_calls(told, (), tools)
-    read = len(whole) <= MAX_BODY and IN_DOUBT not in proposal.faults
-    in_words = read and not calls and quoted(whole) and quoted(told)
+    in_words = len(whole) <= MAX_BODY and not calls and quoted(whole) and quoted(told)
     return AnswerDrafted.Data(
         thought_id=thought,
         text=proposal.content if called else _marked(said(reply), reply, language),

@@ -51,8 +51,7 @@ _COMMON: Final = (
 )  # fmt: skip
 """Names that data has: one of these is a tool's only beside an argument of it."""
 
-PRIMES: Final = "′″‴⁗‵‶‷ʹʺˮ"
-QUOTES: Final = f"\"'`´¨˝«»‘’‚‛“”„‟‹›⹂「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣❛❜❝❞❟❠🙶🙷🙸ʼ՚՛׳״{PRIMES}"
+QUOTES: Final = "\"'`´¨˝«»‘’‚‛“”„‟‹›⹂「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣❛❜❝❞❟❠🙶🙷🙸ʼ՚՛׳״′″‴⁗‵‶‷ʹʺˮ"
 """The quotation marks of all scripts (Unicode's Quotation_Mark), their ornaments, and what stands for them."""
 
 _BLANKS: Final = " \t\r\n"
@@ -70,13 +69,17 @@ def only_calls(text: str, values: Sequence[Found], tools: Mapping[str, ToolSpec]
     bare = _without_markers(text)
     consists = values or python_in(bare)
     if consists is None:
-        shown = bare.lstrip(QUOTES + _BLANKS + _BULLETS).rstrip(QUOTES + _BLANKS)
-        name = begun_call(shown, tools) or _formed(shown, tools)
+        name = begun_call(bare, tools) or _formed(bare, tools)
         return [Found(None, tool=name)] if name else []
     found = [call for value in consists for call in _keyed(value, tools)]
     known = any(bare_name(name) in tools for one in found for name in called_in(one, tools))
     alone = values or not has_comments(bare)
     return found if known and alone else []
+
+
+def quoted_calls(text: str, tools: Mapping[str, ToolSpec]) -> list[Found]:
+    """The same of a text in quotes or behind a bullet."""
+    return only_calls(text.lstrip(QUOTES + _BLANKS + _BULLETS).rstrip(QUOTES + _BLANKS), (), tools)
 
 
 def _formed(text: str, tools: Mapping[str, ToolSpec]) -> str:

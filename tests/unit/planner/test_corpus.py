@@ -1,8 +1,9 @@
 """What models say and what it means: the corpus, a habit of some model in each entry.
 
 `says` is the text of a reply, `body` what a server sends. Expected is a plan (or the `fault` in one), or else a
-proposal: its `calls`, `content`, `decision`, `repaired` and `faults`, of which those that are not named are empty. A
-file whose entries are for tools that are known names these first, and says of an entry whether it is `unreadable` or
+proposal: its `calls`, `content`, `decision`, `repaired` and `faults`, of which those that are not named are empty;
+`asked` is why the model is asked whether it meant a call. Known are the `tools` of an entry, else those that it calls.
+A file whose entries are for tools that are known names these first, and says of an entry whether it is `unreadable` or
 nothing but `words`.
 """
 
@@ -18,6 +19,7 @@ from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import Reply, read_reply
+from haltpoint_planner.parsing.shown import MEANT
 from haltpoint_planner.plan_drafting import draft_plan
 
 FOLDER = Path(__file__).parent / "corpus"
@@ -25,9 +27,11 @@ Entry = dict[str, Any]
 
 
 def tools_in(file: Entry) -> dict[str, ToolSpec]:
+    """The tools of a file or an entry; of one that names none those that it calls."""
+    tools = file.get("tools") or {name: {} for call in file.get("calls", ()) for name in call}
     return {
         name: ToolSpec(name=name, description=name, parameters={"type": "object", **schema})
-        for name, schema in file["tools"].items()
+        for name, schema in tools.items()
     }
 
 
@@ -58,12 +62,14 @@ def expected(entry: Entry) -> Proposal:
         for call in entry.get("calls", ())
         for tool, arguments in call.items()
     ]
+    asked = (f"{entry['asked']}, so nothing was called; {MEANT}",) if "asked" in entry else ()
     return Proposal(
         content=entry.get("content", ""),
         calls=tuple(calls),
         decision=StepDecision(entry.get("decision", "continue")),
         repaired=entry.get("repaired", False),
-        faults=tuple(entry.get("faults", ())),
+        faults=(*entry.get("faults", ()), *asked),
+        shown="asked" in entry,
     )
 
 
@@ -94,7 +100,7 @@ def test_c9_every_dialect_means_what_it_says(entry: Entry) -> None:
         assert isinstance(fault, str)
         assert entry["fault"] in fault
     else:
-        assert draft_proposal(reply, tools_in(entry) if "tools" in entry else {}) == expected(entry)
+        assert draft_proposal(reply, tools_in(entry)) == expected(entry)
 
 
 @pytest.mark.parametrize(("tools", "entry"), KNOWN)

@@ -52,13 +52,13 @@ def test_there_are_five_hundred_of_all_kinds_and_always_the_same() -> None:
     assert hostile_outputs() == OUTPUTS
 
 
-def refused(story: Story, hostile: Hostile) -> None:
-    """The output was refused; what is true of every refusal holds."""
+def refused(story: Story, hostile: Hostile, *, shown: bool = False) -> None:
+    """The output was refused, or `shown`: asked about without a strike; what is true of every refusal holds."""
     violations = {Violation(one["violation"]) for one in story.told("contract.violated")}
-    assert violations, hostile
+    assert bool(violations) is not shown, hostile
     thought = story.thought
     assert thought.attempt == 2
-    assert {correction.violation for correction in thought.corrections} == violations
+    assert {correction.violation for correction in thought.corrections} == (violations or {Violation.UNREADABLE})
     if hostile.kind == "near name":
         assert not any("vault" in correction.message for correction in thought.corrections), "who guesses is not helped"
     asked = ThoughtRequest(
@@ -86,7 +86,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         if asked_first:
             assert proposal.repaired, "a person sees the guess before it runs (C9)"
         elif style == "tool" or is_empty(hostile) or not only_words(hostile):
-            refused(story, hostile)
+            refused(story, hostile, shown=proposal.shown)
         else:
             hinted = [one["violation"] for one in story.told("contract.corrected")] == ["unproven"]
             assert story.final_facts == (["chain.completed"] if style == "react" and not hinted else [])
@@ -98,6 +98,7 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
     for hostile in (one for one in OUTPUTS if one.kind == kind):
         reply = read_reply(hostile.body)
         assert reply is not None
+        shown = draft_proposal(reply, KNOWN).shown
         story = told("reason")
         story.propose(content="It is noon.")
         request = ThoughtRequest(thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0)
@@ -106,7 +107,7 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
         assert isinstance(message, AnswerDrafted)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
-        if not only_words(hostile) and hostile.kind != "a way out" and not hostile.words.startswith("The call would"):
+        if not only_words(hostile) and hostile.kind != "a way out" and not shown:
             refused(story, hostile)
 
 

@@ -19,7 +19,7 @@ from tests.support.builders import spec, specs
 
 LOOKUP = ProposedCall(tool="lookup_contacts", arguments={"query": "John"})
 SEND = ProposedCall(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
-KNOWN = specs(spec("a"))
+KNOWN = specs(spec("a"), spec("lookup_contacts"))
 BARE = '{"name": "lookup_contacts", "arguments": {"query": "John"}}'
 
 
@@ -51,9 +51,9 @@ def test_what_is_no_reply_is_none(body: str) -> None:
 
 def test_a_call_may_say_what_it_is_to_bring() -> None:
     call = {"tool": "lookup_contacts", "arguments": {"query": "John"}, "Expected": "John's id" + "!" * MOST_EXPECTED}
-    (read,) = draft_proposal(Reply(json.dumps([call, {**call, "Expected": "else"}]))).calls
+    (read,) = draft_proposal(Reply(json.dumps([call, {**call, "Expected": "else"}])), KNOWN).calls
     assert (read.arguments, len(read.expected)) == (LOOKUP.arguments, MOST_EXPECTED)
-    assert draft_proposal(Reply(json.dumps({**call, "Expected": 3}))).calls == (LOOKUP,)
+    assert draft_proposal(Reply(json.dumps({**call, "Expected": 3})), KNOWN).calls == (LOOKUP,)
 
 
 def test_native_calls_go_before_calls_in_the_words() -> None:
@@ -72,7 +72,7 @@ def test_native_arguments_in_python_are_read_as_they_are() -> None:
 
 def test_a_call_behind_a_broken_beginning_is_not_trusted() -> None:
     words = f'{{"toolCalls": [{BARE}, {{"tool": "send_message", "argu'
-    assert draft_proposal(Reply(words)).repaired
+    assert draft_proposal(Reply(words), KNOWN).repaired
 
 
 def test_arguments_over_the_limit_are_a_fault_and_no_call() -> None:

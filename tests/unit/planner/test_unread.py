@@ -17,7 +17,7 @@ from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
-from haltpoint_planner.parsing.shown import IN_DOUBT
+from haltpoint_planner.parsing.shown import BESIDE_WORDS, MEANT
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 from tests.unit.chain.story import Story
@@ -116,7 +116,7 @@ SEND = NativeCall("send", {"to": "u1"})
     ],
 )
 def test_c6_calls_in_an_answer_are_told_apart_from_its_words(reply: tuple[str, NativeCall], text: str) -> None:
-    drafted = answer(*reply)
+    drafted = answer(*reply, tools=TOOLS)
     assert (drafted.called, drafted.faults, drafted.text) == (("send",), (), text)
 
 
@@ -164,6 +164,7 @@ TOOLS = specs(
     spec("send", parameters={"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}),
     spec("list", parameters={"type": "object", "properties": {"folder": {"type": "string"}}}),
 )
+IN_DOUBT = f"{BESIDE_WORDS}, so nothing was called; {MEANT}"
 MADE = '{"name": "send", "arguments": {"to": "u1"}}'
 CALLED = [
     f"- {MADE}",
@@ -239,11 +240,6 @@ UNREADABLE = [
     "Tool call: send(to='u1')",
     '<send to="u1"/>',
     "<send/>",
-    "`send(to='u1')`",
-    "`<send><to>u1</to></send>`",
-    "- send(to='u1')",
-    "> <send><to>u1</to></send>",
-    *QUOTED,
 ]
 SHOWN = [
     'To write to her, use [send(to="u1", text="hi")].',
@@ -368,6 +364,11 @@ BESIDE = [
     "I send it.\n```python\nsend(to='u1', text='hi')\n```",
     "I send it.\nawait send(to='u1', text='hi')",
     "I send it.\n```py\nprint(send(to='u1', text='hi'))  # now\n```",
+    "`send(to='u1')`",
+    "`<send><to>u1</to></send>`",
+    "- send(to='u1')",
+    "> <send><to>u1</to></send>",
+    *QUOTED,
 ]
 ENDS = [
     f"{{}}{end}"
@@ -387,24 +388,29 @@ ENDS = [
     )
 ]
 OPENS = [
+    "I call it.<|action_start|><|plugin|>{}<|action_end|>",
+    'I call it.\n<tool_call id="1">{}</tool_call>',
+    "<answer>{}</answer>",
+    "**Action:** {}",
+    "I send it.\n**Action**: {}",
+    "```\n```json\n{}\n```",
+    "❯ {}",
+    "⟫ {}",
+]
+UNMARKED = [
     "I send it now.\n{}",
     'You said "tell Ann". I send it.\n{}',
     "I don't know her.\n\n{}",
     "Calling: {}",
     "I use `send` now:\n```json\n{}\n```",
     "> tell Ann\n\n{}",
-    "I call it.<|action_start|><|plugin|>{}<|action_end|>",
-    'I call it.\n<tool_call id="1">{}</tool_call>',
     "Er sagt: „Hallo.\n{}",
-    "<answer>{}</answer>",
     "我来发送：{}",
     "送ります。{}",
     "سأرسلها، {}",
     "I look it up 🔍 {}",
     "I look it up.\n🔍 {}",
     "I look it up.\n→ {}",
-    "**Action:** {}",
-    "I send it.\n**Action**: {}",
     "Sending — {}",
     "【发送】{}",
     "I run:\n```sql\nselect 1\n```\n{}",
@@ -412,11 +418,8 @@ OPENS = [
     "I run:\n~~~\n```\n~~~\n{}",
     "I run:\n```sql\nselect 1\n```\n```json\n{}\n```",
     "I use ```send``` now:\n{}",
-    "```\n```json\n{}\n```",
-    "❯ {}",
     "I send it.\n❯ {}",
     "I send it.\n❱ {}",
-    "⟫ {}",
     "〔工具调用〕{}",
     "I send it.\n〖工具〗{}",
     "《工具》{}",
@@ -458,7 +461,7 @@ def test_c9_calls_that_end_a_reply_are_made_and_the_tokens_behind_them_cut(form:
     assert proposal.content == "" or form in OPENS
 
 
-@pytest.mark.parametrize("words", BESIDE)
+@pytest.mark.parametrize("words", [*BESIDE, *(form.replace("{}", MADE) for form in UNMARKED)])
 def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_comes_again_is_words(words: str) -> None:
     proposal = draft_proposal(Reply(words), TOOLS)
     assert (proposal.calls, proposal.faults, proposal.shown, proposal.content) == ((), (IN_DOUBT,), True, words.strip())
@@ -511,7 +514,60 @@ def test_c9_what_names_a_known_tool_stays_unreadable(words: str) -> None:
     assert (len(proposal.faults), proposal.calls, proposal.shown) == (1, (), False)
 
 
-@pytest.mark.parametrize("words", [*BESIDE, *QUOTED])
+SETTINGS = '{"name": "nightly", "parameters": {"level": "INFO"}}'
+UNKNOWN = [
+    SETTINGS,
+    f"```json\n{SETTINGS}\n```",
+    '{"name": "measure_rain", "arguments": {"limit": 5}}',
+    '{"name": "greet", "input": "Ann"}',
+    '{"tool": "black", "arguments": ["-l", "120"]}',
+    '{"calls": [{"from": "Ann", "minutes": 3}]}',
+    '{"tool_calls": [{"function": {"name": "weather", "arguments": "{}"}}]}',
+    '{"tool": "sned", "arguments": {"to": "u1"}}',
+    '<tool_call>{"name": "sned", "arguments": {"to": "u1"}}</tool_call>',
+    "<function=sned><parameter=to>u1</parameter></function>",
+    'Action: sned\nAction Input: {"to": "u1"}',
+    "{'name': 'nightly', 'parameters': {'level': 'INFO',}}",
+]
+"""What has the form of a call, of a tool that is not known."""
+
+
+@pytest.mark.parametrize("words", UNKNOWN)
+def test_c9_what_calls_no_known_tool_is_no_call(words: str) -> None:
+    proposal = draft_proposal(Reply(words), TOOLS)
+    assert (proposal.calls, len(proposal.faults), proposal.shown, proposal.repaired) == ((), 1, True, False)
+    assert "no tool" in proposal.faults[0]
+    assert proposal.faults[0].endswith(f", so nothing was called; {MEANT}")
+    again = draft_proposal(Reply(words), TOOLS, corrected=True)
+    assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words)
+    drafted = answer(words, tools=TOOLS)
+    assert (drafted.called, drafted.faults, drafted.text) == ((), (), words)
+
+
+def test_c9_a_native_call_of_an_unknown_tool_is_one_and_so_is_one_beside_a_call_of_a_known_tool() -> None:
+    assert [call.tool for call in draft_proposal(Reply("", (NativeCall("sned", {}),)), TOOLS).calls] == ["sned"]
+    proposal = draft_proposal(Reply(f"{MADE}\n{SETTINGS}"), TOOLS)
+    assert ([call.tool for call in proposal.calls], proposal.shown) == (["send", "nightly"], False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'It looks like this:\n\n```json\n{"name": "send", "arguments": {"to": "u1",}}\n```',
+        'It looks like this:\n{"name": "send", "arguments": {"to": "u1"',
+        'It looks {like this:\n{"name": "send", "arguments": {"to": "u1"}}',
+        'It looks like this:\n{"tool": "list", "tool": "send", "arguments": {"to": "u1"}}',
+        f"It looks like this:\n\n```xml\n<tool_call>{MADE}</tool_call>\n```",
+    ],
+)
+def test_c9_a_broken_or_fenced_call_behind_words_is_shown_too(words: str) -> None:
+    proposal = draft_proposal(Reply(words), TOOLS)
+    assert (proposal.calls, proposal.faults, proposal.shown) == ((), (IN_DOUBT,), True)
+    again = draft_proposal(Reply(words), TOOLS, corrected=True)
+    assert (again.calls, again.faults, again.content) == ((), (), words)
+
+
+@pytest.mark.parametrize("words", [*BESIDE, *UNKNOWN])
 def test_c9_words_that_show_a_call_are_asked_about_once_and_cost_no_strike(words: str) -> None:
     story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
     story.submit()
@@ -523,7 +579,8 @@ def test_c9_words_that_show_a_call_are_asked_about_once_and_cost_no_strike(words
     message = reply_to(asked, Reply(words), TOOLS)
     assert isinstance(message, ActionProposed)
     story.take(message.data.proposal)
-    assert (story.final_facts, story.chain.strikes) == ((["chain.completed"], 0) if words in BESIDE else ([], 1))
+    assert (story.final_facts, story.chain.strikes) == (["chain.completed"], 0)
+    assert story.chain.status is ChainStatus.COMPLETED
 
 
 def test_c9_words_that_show_a_call_are_words_where_no_turn_is_left() -> None:
@@ -542,7 +599,7 @@ CALLS = st.integers(0, 3).map(lambda number: f'{{"tool": "send", "arguments": {{
 
 @pytest.mark.parametrize("mark", ["🔍", "✉️", "→", "->", "–", "-", "1."])
 def test_c9_calls_behind_signs_on_lines_of_their_own_are_one_block(mark: str) -> None:
-    proposal = draft_proposal(Reply(f"I do both.\n{mark} {FIRST}\n{mark} {MADE}"), TOOLS)
+    proposal = draft_proposal(Reply(f"{mark} {FIRST}\n{mark} {MADE}"), TOOLS)
     assert ([call.tool for call in proposal.calls], proposal.faults) == (["list", "send"], ())
 
 
@@ -557,10 +614,10 @@ def test_c7_of_the_calls_of_a_reply_all_are_made_in_their_order_or_none(parts: l
 
 
 def test_c9_of_an_answer_in_a_list_that_is_only_a_call_nothing_is_left() -> None:
-    assert [answer(f"{mark} {MADE}").text for mark in "-✅"] == ["", ""]
+    assert [answer(f"{mark} {MADE}", tools=TOOLS).text for mark in "-✅"] == ["", ""]
 
 
-@pytest.mark.parametrize("words", [one for one in UNREADABLE if one not in QUOTED])
+@pytest.mark.parametrize("words", UNREADABLE)
 def test_c6_what_cannot_be_read_ends_no_open_ended_task(words: str) -> None:
     story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
     story.submit()
