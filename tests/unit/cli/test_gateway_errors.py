@@ -1,6 +1,5 @@
 """What the gateway refuses, in the words of the command line."""
 
-
 import pytest
 
 from haltpoint.cli.errors import Exit
