@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.json import decode as json_read
+from msgspec.json import encode as json_written
 
 from haltpoint.chain.checks.agents import assigned_to, with_agents
 from haltpoint.chain.model.limits import Policy
@@ -519,6 +521,7 @@ def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_
     whole = tree(budget=Budget(actions=1))
     child = whole.hand_on(whole.root, "post", "Write")
     assert child.chain.task.budget.actions == 0
+    assert json_read(json_written(child.chain.task), type=Task) == child.chain.task
     child.propose(content="Written.")
     whole.report(child)
     assert not whole.root.final_facts
