@@ -78,7 +78,7 @@ def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[B
         return read_failure(read_exception(tool, ended.error, no_effect))
     if ended is Stopped.CANCELLED:
         words = f"{tool.spec.name} was stopped: its chain was cancelled"
-        return read_failure(Failure(ErrorInfo(ErrorType.UNKNOWN, words), Cause.BROKEN))  # it does not tell of the tool
+        return read_failure(Failure(ErrorInfo(ErrorType.UNKNOWN, words), Cause.BROKEN))  # the tool did not fail
     return timed_out(tool, seconds) if ended is Stopped.TIMED_OUT else None
 
 
