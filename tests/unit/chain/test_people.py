@@ -245,7 +245,12 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
         (WHICH, CLARIFICATION, {"decision": Choice.NONE}, "und sagte: keine der Möglichkeiten ist die richtige"),
         (DOUBT, IN_DOUBT, {"decision": Choice.FAILED}, "ein Mensch sagt, dass es nicht geschehen ist"),
         (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED}, "ein Mensch sagt, dass es geschehen ist; das Ergebnis ist"),
-        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED, "value": {}}, "und es passt nicht zum Schema: data: "),
+        (
+            DOUBT,
+            IN_DOUBT,
+            {"decision": Choice.HAPPENED, "value": {}},
+            "ein Mensch hat dieses Ergebnis angegeben, und es ",
+        ),
     ],
 )
 def test_f1_what_a_person_decided_is_in_the_language_of_the_task(

@@ -98,7 +98,7 @@ _GERMAN: Final = Phrases(
     other="Ein Mensch wurde gefragt und sagte",
     none_fits="keine der Möglichkeiten ist die richtige",
     happened="ein Mensch sagt, dass es geschehen ist; das Ergebnis ist nicht bekannt",
-    misfit="ein Mensch hat dieses Ergebnis angegeben, und es passt nicht zum Schema",
+    misfit="ein Mensch hat dieses Ergebnis angegeben, und es entspricht dem Schema nicht",
     did_not_happen="ein Mensch sagt, dass es nicht geschehen ist",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
