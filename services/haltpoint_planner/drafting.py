@@ -13,7 +13,7 @@ A text that a model only thinks (<think>) is not what it says: nothing is called
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -113,8 +113,13 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
 
 
 def agent_named(name: str, tools: Mapping[str, ToolSpec]) -> str:
-    """The agent that a model names, also in another case, where only one can be meant; else the name itself."""
-    alike = [one for one, spec in tools.items() if spec.kind is ToolKind.AGENT and one.casefold() == name.casefold()]
+    """The agent that a model names, in whatever case."""
+    return in_any_case(name, (one for one, spec in tools.items() if spec.kind is ToolKind.AGENT))
+
+
+def in_any_case(name: str, names: Iterable[str]) -> str:
+    """The one of these names that is meant, also in another case; else the name itself."""
+    alike = [one for one in names if one.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else name
 
 

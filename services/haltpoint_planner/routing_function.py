@@ -10,6 +10,7 @@ from typing import Any, Final
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError, in_words
+from haltpoint_planner.drafting import in_any_case
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.route_drafting import NAME, REASONING, judged
 
@@ -26,17 +27,17 @@ async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[
     """
     function = dotted_path.function(path, _CODE, "routing function")
     try:
-        return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)))
+        return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)), names)
     except dotted_path.TooSlowError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", str(error), _FIX) from error
     except Exception as error:
         raise HaltpointError(_CODE, f"{path} failed", in_words(error), _FIX) from error
 
 
-def _read(said: object) -> Decided:
+def _read(said: object, names: Sequence[str]) -> Decided:
     """What it returned: a name is a decision that it is sure of. Raises TypeError for anything else."""
     given: Any = {"target_agent": said, "confidence": 1.0} if isinstance(said, str) else said
     if not isinstance(given, dict) or not isinstance(given.get("target_agent"), str):
         raise TypeError(f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent")
-    name, reasoning = given["target_agent"][:NAME], str(given.get("reasoning") or "")[:REASONING]
+    name, reasoning = in_any_case(given["target_agent"], names)[:NAME], str(given.get("reasoning") or "")[:REASONING]
     return judged((without_surrogates(name),), without_surrogates(reasoning), given.get("confidence"))

@@ -84,7 +84,7 @@ async def test_i4_one_terminal_asks_for_all_questions_of_the_tree(
     file.write_text(json.dumps({"steps": _steps(side_by_side("roof", "gate"))}))
     words = ("run", "Paint", "--plan", str(file), "--agent", "desk", "--parallel", "2", "--watch")
     with at_terminal(system, *words, columns=100) as terminal:
-        terminal.until("Your answer (words; /abort ends the chain): ")
+        terminal.until("Your answer (words; /abort ends only the chain that asks): ")
         before = terminal.text
         assert PATH in before
         first = re.findall(r"Which colour for (\w+)\?", before)[-1]  # the other one may not be asked yet

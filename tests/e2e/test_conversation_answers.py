@@ -37,5 +37,5 @@ async def test_g5_the_question_of_a_skills_chain_is_its_callers(system: Running,
     call = {"tool": "tell-somebody", "arguments": {"who": "John", "words": "late"}}
     run = await client.run(plan={"steps": [{"id": "tell", "actions": [call]}]}, **talk)
     request = await asked_by(client, f"{run.id}~tell-1")
-    assert (await client.run(request.options[0].title, **talk)).id == request.chain_id
+    assert (await client.run(request.options[0].title, **talk)).id == run.id
     assert (await run.result()).status == "completed"

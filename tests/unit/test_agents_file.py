@@ -156,6 +156,25 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
 
 
 @pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ('strategy = "llm-based"', "llm"),
+        (f'strategy = "rule-based"\n{RULE}', "rule"),
+        ('strategy = "skill-based"', "skill"),
+        ('strategy = "round-robin"', "round_robin"),
+        ('strategy = "load-balanced"', "load"),
+    ],
+)
+def test_strategies_and_prompts_are_read_under_their_other_names(tmp_path: Path, said: str, read: str) -> None:
+    (tmp_path / "agents.toml").write_text(f"[supervisor]\n{said}\n{AGENT}systemPrompt = 'Be brief.'")
+    file = agents_file.read(tmp_path / "agents.toml")
+    assert file.supervisor is not None
+    assert (file.supervisor.strategy, file.agents[0].prompt) == (read, "Be brief.")
+    twice = f"{AGENT}prompt = 'a'\nsystemPrompt = 'b'"
+    assert faults(tmp_path, twice) == ["agent 'a': systemPrompt and prompt are the same"]
+
+
+@pytest.mark.parametrize(
     ("said", "found"),
     [
         (f'strategy = "rule"\n{RULE}{RULE}', ["2 rules have the id 'r'"]),

@@ -75,6 +75,13 @@ def test_its_table_of_agents_has_every_field() -> None:
 
 
 @pytest.mark.parametrize("example", ["support", "delegation", "departments"])
+def test_the_pages_of_the_examples_start_a_scripted_model(example: str) -> None:
+    page = (EXAMPLES / example / "README.md").read_text()
+    (script,) = re.findall(r"haltpoint script-model (\w+) &", page)
+    assert (EXAMPLES.parent / "testing" / "scripts" / f"{script}.json").exists()
+
+
+@pytest.mark.parametrize("example", ["support", "delegation", "departments"])
 def test_the_files_of_the_examples_are_valid(example: str) -> None:
     file = agents_file.read(EXAMPLES / example / "agents.toml")
     assert file.routed_by_model()

@@ -35,7 +35,10 @@ def routes(gateway: Gateway) -> APIRouter:
         response_model=Accepted,
         responses={
             **responses(400, 409, 410, 412, 413, 415, 429),
-            200: {"model": RequestView, "description": "The words answered the conversation's open question."},
+            200: {
+                "model": RequestView,
+                "description": "The words answered the conversation's open question; `chain_id` is the root's chain.",
+            },
         },
     )
     async def submit(
@@ -44,7 +47,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1).
 
         In a conversation with one open question a goal that is nothing but yes, no, a number, or an option's id or
-        title is the answer to it (200 with the request).
+        title is the answer to it (200 with the request, whose `chain_id` is that of the root's chain).
         """
         task = _owned(task, who)
         if fault := task_fault(task):
@@ -88,8 +91,9 @@ def routes(gateway: Gateway) -> APIRouter:
 async def _answer(
     gateway: Gateway, task: Task, who: Principal, chain_id: str, idempotency_key: str | None
 ) -> RequestView | None:
-    """The request that the task answers (G5): the one open question of its conversation, of the same tenant and user.
-    None: it is a task, as is one that says more than its words. Raises Problem when the question was closed meanwhile.
+    """The request that the task answers (G5): the one open question of its conversation, of the same tenant and user,
+    with the chain of its root. None: it is a task, as is one that says more than its words. Raises Problem when the
+    question was closed meanwhile.
     """
     conversations = gateway.store.conversations
     words = Task(goal=task.goal, conversation_id=task.conversation_id, tenant=task.tenant, user=task.user)
@@ -109,7 +113,8 @@ async def _answer(
         return None
     if idempotency_key:
         await conversations.answers(chain_id, request.id)
-    return await take_answer(gateway, request, answer, who, idempotency_key)
+    taken = await take_answer(gateway, request, answer, who, idempotency_key)
+    return taken.model_copy(update={"chain_id": root_of(taken.chain_id)})
 
 
 def _agent_refusal(task: Task, agents: Agents) -> Problem | None:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import DeedWords, ErrorType, NextAction, Option, Outcome, ToolResult
+from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, NextAction, Option, Outcome, ToolResult
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
@@ -78,7 +78,7 @@ def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[B
         return read_failure(read_exception(tool, ended.error, no_effect))
     if ended is Stopped.CANCELLED:
         words = f"{tool.spec.name} was stopped: its chain was cancelled"
-        return read_failure(Failure(fault_of(ErrorType.UNKNOWN, words), Cause.BROKEN))
+        return read_failure(Failure(ErrorInfo(ErrorType.UNKNOWN, words), Cause.BROKEN))  # the tool did not fail
     return timed_out(tool, seconds) if ended is Stopped.TIMED_OUT else None
 
 

@@ -1,10 +1,8 @@
 """Problems of the gateway in the words of the command line."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.cli.wording import visible
 from haltpoint.client import GatewayError
 from haltpoint.contracts.people.phrases import count
 
@@ -13,8 +11,6 @@ def told(error: GatewayError, where: str) -> CliError:
     """A problem of the gateway as an error that ends the command: each sentence once, and what to type."""
     why = error.detail.rstrip(".") or f"HTTP {error.status}"
     fix = _FIXES.get(error.code) or error.hint.rstrip(".")
-    if isinstance(allowed := error.problem.get("allowed"), dict):
-        fix = f"Possible answers: {', '.join(_options(allowed))}"
     faults = [_fault(one) for one in error.problem.get("errors") or error.problem.get("faults") or ()]
     match error.status:
         case 0 if error.code == "not_understood":
@@ -59,23 +55,6 @@ _FIXES: Final = {
     "invalid_plan": "Correct it and submit it again; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""
-
-
-def _options(allowed: dict[str, Any]) -> Iterator[str]:
-    """The decisions that a question takes, as options of `haltpoint answer`."""
-    words = {
-        **dict.fromkeys(("none", "reject", "rephrase"), " WORDS"),
-        "manual": " JSON",
-        "happened": " [JSON]",
-    }
-    for decision in allowed.get("decisions", ()):
-        match decision:
-            case "select":
-                yield from (f"--option {visible(str(one))}" for one in allowed.get("option_ids", ()))
-            case "answer":
-                yield "--value JSON" if "schema" in allowed else "--text WORDS"
-            case _:
-                yield f"--{decision.replace('_', '-')}{words.get(decision, '')}"
 
 
 def _fault(one: object) -> str:

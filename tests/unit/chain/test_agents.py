@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.json import decode as json_read
+from msgspec.json import encode as json_written
 
 from haltpoint.chain.checks.agents import assigned_to, with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.state import Chain, ChainError
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -513,6 +515,41 @@ def test_budget_a_chain_whose_agent_holds_all_that_is_left_waits_for_what_comes_
     child.say("Found.")
     post = whole.begun(whole.report(child))
     assert post.chain.task.budget.turns == 2
+
+
+def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_something() -> None:
+    whole = tree(budget=Budget(actions=1))
+    child = whole.hand_on(whole.root, "post", "Write")
+    assert child.chain.task.budget.actions == 0
+    assert json_read(json_written(child.chain.task), type=Task) == child.chain.task
+    child.propose(content="Written.")
+    whole.report(child)
+    assert not whole.root.final_facts
+    whole = tree(budget=Budget(actions=1))
+    child = whole.hand_on(whole.root, "billing")
+    child.propose(call("find_order", query="17"))
+    assert child.chain.error == ChainError("HP-208", "the budget has no action for this chain", "react")
+
+
+def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> None:
+    whole = tree(budget=Budget(actions=2))
+    child = whole.hand_on(whole.root, "billing")
+    found_order(child)
+    child.propose(content="Found.")
+    whole.report(child)
+    whole.look(whole.root).propose(call("post", task="Write"))
+    assert whole.root.chain.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
+
+
+@pytest.mark.parametrize("part", ["tokens", "cost"])
+def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
+    whole = tree(budget=Budget(**{part: 10}))
+    whole.look(whole.root)
+    whole.root.chain = structs.replace(whole.root.chain, **{part: 10})
+    whole.root.propose(call("post", task="Write"))
+    assert len(whole.stories) == 1
+    assert whole.root.chain.error is not None
+    assert whole.root.chain.error.code == "HP-208"
 
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:

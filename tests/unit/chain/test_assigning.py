@@ -45,7 +45,6 @@ BROKEN_VIP = Rule(id="broken-vip", agent="technical", match="broken", context={"
         ("My device is broken", {"tier": "silver"}, None, None),
         ("Hello", {"tier": "gold", "paid": True, "more": [1]}, "general", "vip"),
         ("Hello", {"tier": "gold", "paid": 1}, None, None),
-        ('Translate "where is my invoice" into German', {}, None, None),
         ("", {}, None, None),
     ],
 )
@@ -54,6 +53,24 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
 ) -> None:
     found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP))
     assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
+
+
+@pytest.mark.parametrize(
+    ("goal", "match"),
+    [
+        ('Your site says "login failed" every time', "login failed|payment declined"),
+        ("Your site says «login failed» every time", "login failed|payment declined"),
+        ("Your site says `payment declined` every time", "login failed|payment declined"),
+        ("Hello,\n> payment declined\nWhat is that?", "payment declined"),
+        ("Where is invoice no. 17?", r"invoice no\. ?\d+"),
+        ("See https://shop.example.com/invoice/17.", r"example\.com/invoice"),
+        ("I paid with my credit\n  card", "credit card"),
+        ("Hello. My invoice", "^hello.*invoice$"),
+    ],
+)
+def test_i1_a_rule_is_searched_in_the_whole_goal_quoted_text_too(goal: str, match: str) -> None:
+    found = by_rule(Task(goal=goal), file(Strategy.RULE, Rule(id="one", agent="general", match=match)))
+    assert found.rule == "one"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Questions to people and their answers: B3, B4, E4, E5, R6, R7."""
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -236,6 +237,32 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
     assert told.status_of("find").value == "completed"
 
 
+@pytest.mark.parametrize(
+    ("outcome", "kind", "said", "words"),
+    [
+        (SURE, CONFIRMATION, {"decision": Choice.REJECT, "text": "zu spät"}, "und hat es nicht erlaubt: zu spät"),
+        (SURE, CONFIRMATION, {"decision": Choice.REJECT}, "Ein Mensch wurde gefragt und hat es nicht erlaubt: nein"),
+        (WHICH, CLARIFICATION, {"decision": Choice.NONE}, "und sagte: keine der Möglichkeiten ist die richtige"),
+        (DOUBT, IN_DOUBT, {"decision": Choice.FAILED}, "ein Mensch sagt, dass es nicht geschehen ist"),
+        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED}, "ein Mensch sagt, dass es geschehen ist; das Ergebnis ist"),
+        (
+            DOUBT,
+            IN_DOUBT,
+            {"decision": Choice.HAPPENED, "value": {}},
+            "ein Mensch hat dieses Ergebnis angegeben, und es ",
+        ),
+    ],
+)
+def test_f1_what_a_person_decided_is_in_the_language_of_the_task(
+    outcome: Outcome, kind: RequestKind, said: dict[str, Any], words: str
+) -> None:
+    told = asked(outcome, spec("find", result_schema=CONTACT), language="de")
+    told.answer(kind, said.pop("decision"), **said)
+    found = told.resolved[0].action.outcome
+    assert found is not None
+    assert words in (found.error.message if found.error is not None else found.warnings[0])
+
+
 CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)
 
 
@@ -245,7 +272,7 @@ CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)
         (CAUSE, CAUSE),
         (
             None,
-            ErrorInfo(ErrorType.UNKNOWN, "a person says that find did not happen", recoverable=True),
+            ErrorInfo(ErrorType.UNKNOWN, "a person says that it did not happen", recoverable=True),
         ),
     ],
     ids=["raised", "died"],

@@ -144,6 +144,22 @@ def test_a_card_is_as_wide_as_the_terminal_and_no_id_or_command_is_broken(card: 
         assert all(way in line and meaning in line for line, (way, meaning) in zip(typed, ways(named), strict=True))
 
 
+@pytest.mark.parametrize("width", [66, 80, 160])
+@pytest.mark.parametrize("chain", ["a" * 32, f"{'a' * 32}~route-1~react-2"])
+def test_a_card_says_what_abort_ends_and_how_the_whole_task_is_cancelled(chain: str, width: int) -> None:
+    asked = question("escalation").model_copy(update={"id": f"{chain}.r1", "chain_id": chain})
+    shown, below = how_to_answer(asked, width), "~" in chain
+    assert ("cancel only the chain that asks" in shown) is below
+    assert (f"  haltpoint chain cancel {'a' * 32}" in shown) is below
+    assert ("only the chain that asks" in prompt_for(question("input").model_copy(update={"chain_id": chain}))) is below
+
+
+def test_words_are_given_by_hand_where_no_tool_is_missing() -> None:
+    shown = how_to_answer(question("escalation").model_copy(update={"tool": ""}), 120)
+    assert "--manual WORDS" in shown
+    assert "--text" not in shown
+
+
 def test_a_form_is_json_where_it_is_broken_too() -> None:
     text = how_to_answer(CARDS[2].model_copy(update={"id": f"{'a' * 32}.r1"}), 60)
     quoted = text.partition("--value '")[2].partition("'")[0]

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import date
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from haltpoint.cli.commands import inbox, stats
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell
+from haltpoint.client import GatewayError
 from haltpoint.contracts.views.chains import Page, RequestView
 from haltpoint.contracts.views.deployment import AgentStats, StatsRow, StatsView
 from tests.unit.cli.chains import request
@@ -41,6 +42,42 @@ def test_urgent_questions_are_at_the_top_of_the_inbox(monkeypatch: pytest.Monkey
     shown = CliRunner().invoke(app, ["inbox"]).stdout
     places = [shown.index(word) for word in ("[critical]", "[high]", "[low]")]
     assert places == sorted(places)
+
+
+class Refusing:
+    """A client of a gateway that refuses the answer to a question, or cannot send it."""
+
+    def __init__(self, asked: RequestView, **more: Any) -> None:
+        self._asked, self._more = asked, more
+
+    async def answer(self, request_id: str, **said: Any) -> None:
+        raise GatewayError(422, {"code": "invalid_answer", "detail": "no", "hint": "Send it again.", **self._more})
+
+    async def request(self, request_id: str) -> RequestView:
+        return self._asked
+
+
+def answered(client: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What `haltpoint answer` says to do when its answer is refused."""
+    hints: list[str] = []
+
+    def talk(_: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]) -> RequestView:
+        with pytest.raises(GatewayError) as refused:
+            asyncio.run(conversation(client))
+        hints.append(refused.value.hint)
+        return RequestView.model_validate(request())
+
+    monkeypatch.setattr(inbox, "talk", talk)
+    assert CliRunner().invoke(app, ["answer", "c1.r1", "--text", "Hello"]).exit_code == 0
+    return hints[0]
+
+
+def test_an_answer_that_is_refused_shows_what_the_inbox_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = request() | {"kind": "escalation", "options": [], "tool": ""}
+    asked = RequestView.model_validate(view)
+    told = answered(Refusing(asked, allowed={}), monkeypatch)
+    assert told == "Possible answers: --rephrase WORDS, --manual WORDS, --retry, --abort"
+    assert answered(Refusing(asked), monkeypatch) == "Send it again."
 
 
 def test_only_what_went_wrong_is_yellow_in_the_statistics() -> None:

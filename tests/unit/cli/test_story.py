@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.lines import Mark, outcome
 from haltpoint.cli.render.story import answer_lines, elapsed, intents, never_executed, receipts, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import call, visible
-from haltpoint.contracts.views.chains import ChainView
+from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from tests.unit.cli.chains import (
     BEGUN,
@@ -308,3 +308,19 @@ def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> N
     texts = [line.text for line in tell(view)]
     assert "STOP  Which 'John' do you mean?" in texts
     assert "asked by: desk > junior" in texts
+
+
+def test_the_outcome_of_a_question_below_a_root_says_whose_it_was() -> None:
+    answered, expired = request({"option_id": "user_abc123"}), {**request(), "status": "expired"}
+
+    def shown(one: dict[str, Any]) -> tuple[str, str]:
+        line = outcome(RequestView.model_validate(one))
+        assert line is not None
+        return line.text, line.note
+
+    below = {"chain_id": "c1~route-1", "path": ["supervisor", "billing"]}
+    assert shown(answered)[1] == "by ada"
+    assert shown(answered | below)[1] == "to billing, by ada"
+    assert shown(answered | {"chain_id": "c1~find-1"})[1] == "to chain c1~find-1, by ada"
+    assert shown(expired)[0] == "the question has expired"
+    assert shown(expired | below)[0] == "the question of billing has expired"

@@ -173,7 +173,8 @@ def test_i4_a_question_of_an_agent_keeps_its_answer_and_is_counted() -> None:
 
     children = {"c1~route-3": below({"status": RequestStatus.WITHDRAWN, "answer": ""})}
     texts = [line.text for line in tell(routed_twice(children=children)) if line.mark is not Mark.OPTION]
-    assert texts[texts.index('legal(task="x")') :][1:3] == ["STOP  Question 1?", "the question was withdrawn"]
+    told = texts[texts.index('legal(task="x")') :][1:3]
+    assert told == ["STOP  Question 1?", "the question of chain c1~route-3 was withdrawn"]
 
 
 def test_i2_of_the_calls_that_a_supervisor_did_not_make_only_an_effect_is_told_as_not_done() -> None:

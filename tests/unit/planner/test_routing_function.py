@@ -72,6 +72,8 @@ async def ask(name: str, returns: object = None) -> Decided:
     [
         ("billing", Decided(("billing",), "", 1.0)),
         ({"target_agent": "billing"}, Decided(("billing",))),
+        ("Billing", Decided(("billing",), "", 1.0)),
+        ({"target_agent": "TECHNICAL"}, Decided(("technical",))),
         ({"target_agent": "x", "reasoning": "r", "confidence": 0.25}, Decided(("x",), "r", 0.25)),
         ({"target_agent": "x", "confidence": True}, Decided(("x",))),
         ({"target_agent": "x", "confidence": "high"}, Decided(("x",))),

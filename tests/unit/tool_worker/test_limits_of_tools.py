@@ -165,6 +165,14 @@ async def test_e6_a_call_that_was_to_be_tried_and_was_stopped_says_nothing_of_it
     assert paper.told[1:] == ["called shop c.s.1 never_began"]
 
 
+async def test_e1_a_lookup_that_is_stopped_with_its_chain_does_not_say_that_its_tool_failed() -> None:
+    paper = PaperLimits([PROBE])
+    look = register(hang, name="send", read_only=True, queue="shop")
+    error = (await run_call(unlimited(paper, "shop"), look, cancelled=True)).outcome.error
+    assert error is not None
+    assert (error.message, error.suggestion) == ("send was stopped: its chain was cancelled", None)
+
+
 @pytest.mark.parametrize(("tool", "ended"), [(BROKEN, "failed"), (REFUSING, "well")])
 async def test_e6_the_breaker_hears_how_a_nested_call_ended(tool: Tool, ended: str) -> None:
     paper = PaperLimits([PROBE])

@@ -110,18 +110,17 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             _record(work, request.step, human_tool.NAME, told, by)
             return think_step(work, request.step)
         case Choice.NONE:
-            text = f"A person was asked and said: {said or 'none of the options is the right one'}"
+            text = f"{work.own.other}: {said or work.own.none_fits}"
             fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
             return fail_action(work, resolve_error(work, action, fault, said), fault)
         case Choice.REJECT:
-            text = f"A person was asked and did not allow it: {said or 'no'}"
+            text = f"{work.own.denied}: {said or work.own.no}"
             fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
             return fail_action(work, resolve_error(work, action, fault), fault)  # the words of a no name nothing (C13)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
-            words = f"a person says that {action.tool} did not happen"
-            unknown = ErrorInfo(ErrorType.UNKNOWN, words, recoverable=True)
+            unknown = ErrorInfo(ErrorType.UNKNOWN, work.own.did_not_happen, recoverable=True)
             fault = structs.replace((action.error and action.error.cause) or unknown, no_effect=True)
             return fail_action(work, resolve_error(work, action, fault, by=by), fault)
         case Choice.NOT_HAPPENED:
@@ -180,9 +179,9 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
     """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
     warnings: tuple[str, ...] = ()
     if value is None:
-        warnings = ("a person says that it happened; its result is not known",)
+        warnings = (work.own.happened,)
     elif faults := result_faults(work.world.spec(action.tool), value):
-        warnings = (f"a person gave this result and it does not fit the schema: {'; '.join(faults)}",)
+        warnings = (f"{work.own.misfit}: {'; '.join(faults)}",)
     return succeed(work, _given(work, action, value or {}, by, warnings))
 
 

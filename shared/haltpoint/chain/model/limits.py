@@ -128,10 +128,13 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
-def turns_left(task: Task, policy: Policy, turns: int, below: Spent) -> bool:
-    """Whether one more proposal may be asked for after so many of the chain, and those of its agents."""
-    limit = task.budget.turns
-    return turns < policy.max_chain_turns and (limit is None or turns + below.turns < limit)
+def reached(used: int, below: int, budget: int | None, policy: int | None) -> int | None:
+    """The limit that a chain has reached: its budget's, together with its agents (`below`), else the policy's; None: it
+    may use one more.
+    """
+    if budget is not None and used + below >= budget:
+        return budget
+    return policy if policy is not None and used >= policy else None
 
 
 def used_up(budget: Budget, spent: Spent) -> str:

@@ -9,7 +9,6 @@ agent (`handing_on`), whose chain has a goal in place of steps.
 """
 
 from itertools import islice
-from math import inf
 from typing import Any, Final
 
 from msgspec import json, structs
@@ -22,6 +21,7 @@ from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
 from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.limits import reached
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
     Reference,
@@ -110,11 +110,13 @@ def send(
     """
     index, spec, literal = call.index, call.spec, work.origin is PlanOrigin.LITERAL
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
-    own, budget = inf if literal else work.world.policy.max_actions, work.task.budget.actions
-    spent = work.actions_used + inside
-    if spent >= own or (budget is not None and spent + work.below.actions >= budget):
-        used = f"the chain has used up its {count(work.actions_used, 'action')}"
-        return failed(Code.OVER_BUDGET, used, work.steps[index].id)
+    own = None if literal else work.world.policy.max_actions
+    most = reached(work.actions_used + inside, work.below.actions, work.task.budget.actions, own)
+    if most is not None:
+        why = (
+            f"the chain has used up its {count(most, 'action')}" if most else "the budget has no action for this chain"
+        )
+        return failed(Code.OVER_BUDGET, why, work.steps[index].id)
     try:
         encoded, wrong = json.encode(call.arguments), ""
     except UnicodeEncodeError:  # half of a character

@@ -39,7 +39,7 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     own = work.task.assigned or Assignment("")
     if (why := hand_on_fault(work, action.tool, arguments)) is not None:
         return failed(Code.OVER_BUDGET, why)
-    if name := used_up(work.task.budget, work.spent()):
+    if name := used_up(replace(work.task.budget, actions=None), work.spent()):  # without actions it may still answer
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", work.steps[action.step].id)
     left = Budget(**{name: left for name in _LIMITS if (left := _left(work, name)) is not None})
     chains, users = _share(work, action, own.chains - work.below.chains), _users_own(work, action)

@@ -62,8 +62,7 @@ def think_intent(
 
 def may_think(work: Work, index: int) -> bool:
     """Whether a step may ask for one more proposal."""
-    left = limits.turns_left(work.task, work.world.policy, work.turns, work.below)
-    return has_turns(work, index) and left and _spent(work) is None
+    return has_turns(work, index) and _most_turns(work) is None and _spent(work) is None
 
 
 def has_turns(work: Work, index: int) -> bool:
@@ -88,8 +87,8 @@ def think_step(
         return escalate(work, index, said)
     if not has_turns(work, index):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
-    if not limits.turns_left(work.task, work.world.policy, work.turns, work.below):
-        return failed(Code.OVER_BUDGET, f"the chain has used up its {count(work.spent().turns, 'turn')}", step.id)
+    if (most := _most_turns(work)) is not None:
+        return failed(Code.OVER_BUDGET, f"the chain has used up its {count(most, 'turn')}", step.id)
     if (spent := _spent(work)) is not None:
         return spent
     kind = ThoughtKind.ACT if step.step_type is StepType.TOOL else ThoughtKind.REASON
@@ -98,6 +97,11 @@ def think_step(
     name = thought_id(work.id, step.id, run.turn + 1, attempt)
     forced = must_decide(work)
     return Think(name, kind, step.id, run.turn + 1, attempt, _receipts(work), corrections, previous, forced=forced)
+
+
+def _most_turns(work: Work) -> int | None:
+    """The limit of turns that the chain has reached."""
+    return limits.reached(work.turns, work.below.turns, work.task.budget.turns, work.world.policy.max_chain_turns)
 
 
 def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> Next:

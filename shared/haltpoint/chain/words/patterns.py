@@ -82,15 +82,9 @@ def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, T
     return tuple(entry for entry in entries if entry.tools)
 
 
-def sentences_of(words: str) -> tuple[str, ...]:
-    """The sentences of a goal, questions too, without what is quoted: masked and as they are, where that differs."""
-    found = (*_sentences(words, _SOFT_BREAK), *_sentences(words))
-    return tuple(dict.fromkeys(text for sentence, masked in found for text in (masked, sentence)))
-
-
-def found_in(sentences: Iterable[str], pattern: str) -> str | None:
-    """The first words that a pattern finds in one of these sentences. None: it finds nothing."""
-    return next((" ".join(fit[0].split()) for one in sentences for fit in _found(pattern, one)), None)
+def found_in(words: str, pattern: str) -> str | None:
+    """The first words that a pattern finds in all of them, quoted ones too, as one line. None: it finds nothing."""
+    return next((fit[0] for fit in _found(pattern, " ".join(plain(words).split()))), None)
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from haltpoint.chain.model.canonical import plain
 from haltpoint.chain.model.limits import Place, World
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.words.patterns import found_in, sentences_of
+from haltpoint.chain.words.patterns import found_in
 from haltpoint.contracts.base import value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed, ToExecutor
 from haltpoint.contracts.people.phrases import count
@@ -84,9 +84,8 @@ def choice_of(task: Task, agents: Agents, number: int, place: Place | None = Non
 
 def by_rule(task: Task, agents: Agents) -> Choice:
     """The agent of the first rule that fits, in the order of the file."""
-    sentences = sentences_of(task.goal)
     for rule in () if agents.supervisor is None else agents.supervisor.rules:
-        found = found_in(sentences, rule.match) if rule.match else "the context"
+        found = found_in(task.goal, rule.match) if rule.match else "the context"
         if found is not None and all(_same(task.context.get(name), said) for name, said in rule.context.items()):
             return Choice(rule.agent, f"the rule {rule.id} fits: {found}", rule=rule.id)
     return fallback(agents, "no rule fits")

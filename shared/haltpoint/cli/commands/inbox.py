@@ -80,7 +80,8 @@ def add_to(app: typer.Typer) -> None:
             str | None, typer.Option(metavar="WORDS", help="Ask the model again in these words.")
         ] = None,
         manual: Annotated[
-            str | None, typer.Option(metavar="JSON", help="Give the result yourself; in words if no tool is required.")
+            str | None,
+            typer.Option(metavar="JSON|WORDS", help="Give the result yourself; in words if no tool is required."),
         ] = None,
         retry: Annotated[
             bool, typer.Option("--retry", help="Ask the model once more, or the second model if one is set.")
@@ -92,7 +93,7 @@ def add_to(app: typer.Typer) -> None:
         failed: Annotated[
             bool, typer.Option("--failed", help="It did not happen; record the error and do not run it again.")
         ] = False,
-        abort: Annotated[bool, typer.Option("--abort", help="Cancel the chain.")] = False,
+        abort: Annotated[bool, typer.Option("--abort", help="Cancel the chain that asks.")] = False,
         comment: Annotated[str, typer.Option(help="Stored with the answer.")] = "",
     ) -> None:
         """Answer a question."""
@@ -126,13 +127,22 @@ def add_to(app: typer.Typer) -> None:
             raise usage("give exactly one answer", why, "haltpoint inbox lists the possible answers")
         (chosen,) = given.values()
 
+        from haltpoint.cli.render.case import commands
+        from haltpoint.client import GatewayError
+
         async def say(client: "Client") -> "RequestView":
             if manual is not None and "text" in chosen:
                 asked = await client.request(request)
                 if asked.kind == "escalation" and asked.tool:  # the result of a tool: words are none
                     _object("--manual", manual)
             arguments = await _edited(client, request, edited) if edited else None
-            return await client.answer(request, comment=comment, reach=reach, arguments=arguments, **chosen)
+            try:
+                return await client.answer(request, comment=comment, reach=reach, arguments=arguments, **chosen)
+            except GatewayError as error:
+                if "allowed" not in error.problem:
+                    raise
+                ways = ", ".join(way for way, _ in commands(await client.request(request)))
+                raise GatewayError(error.status, {**error.problem, "hint": f"Possible answers: {ways}"}) from error
 
         answered = talk(shell, say)
         if shell.json:
@@ -152,24 +162,29 @@ async def _edited(client: "Client", request_id: str, texts: dict[str, str]) -> d
 
 
 def how_to_answer(request: "RequestView", width: int = 80) -> str:
-    """A question with all that belongs to it, and the commands that answer it, each with what it means.
+    """A question with all that belongs to it, and the commands that answer it, each with what it means; of one below a
+    root also how the whole task is cancelled.
 
     Lines are wrapped to `width` columns, between words only: an id is never broken. A command that has no room for its
     meaning has it below, and one that is itself too long continues in the next line as shells read it.
     """
     from haltpoint.cli.render.case import commands, details
     from haltpoint.cli.wording import visible, wrapped
+    from haltpoint.contracts.base import root_of
 
     urgent = f"  [{visible(request.priority)}]" if request.priority not in (None, "normal") else ""
     lines = wrapped(f"■ {visible(request.question)}{urgent}", width, "  ")
     for text in details(request):
         lines += wrapped(f"    {text}", width, "      ")
-    ways, command = commands(request), f"  haltpoint answer {request.id}"
-    wide = min(max(len(way) for way, _ in ways), 48)
-    beside = [f"{command} {way:<{wide}}  {meaning}" for way, meaning in ways]
+    answer, root = f"  haltpoint answer {request.id}", root_of(request.chain_id)
+    ways = [(answer, way, meaning) for way, meaning in commands(request)]
+    if request.chain_id != root:
+        ways.append(("  haltpoint chain cancel", root, "cancel the whole task"))
+    wide = max(len(command) + 1 + min(len(way), 48) for command, way, _ in ways)
+    beside = [f"{f'{command} {way}':<{wide}}  {meaning}" for command, way, meaning in ways]
     if max(map(len, beside)) <= width:
         return "\n".join([*lines, *beside])
-    for way, meaning in ways:
+    for command, way, meaning in ways:
         whole = f"{command} {way}"
         lines += [whole] if len(whole) <= width else [f"{command} \\", *_in_quotes(f"      {way}", width)]
         lines += wrapped(f"      {meaning}", width, "      ")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from haltpoint.cli.render.case import CLOSED, answer_words, fields
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
+from haltpoint.contracts.base import root_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach
@@ -95,7 +96,8 @@ def prompt_for(request: "RequestView") -> str:
         wanted = f"1-{len(request.options)} or words" if request.options else "words"
         if request.form is not None:
             wanted = "JSON, or Enter for each field"
-        return f"    Your answer ({wanted}; {_LEAVE} ends the chain): "
+        below = request.chain_id != root_of(request.chain_id)
+        return f"    Your answer ({wanted}; {_LEAVE} ends {'only the chain that asks' if below else 'the chain'}): "
     named = {letter: _NAMES.get(one, one.value.replace("_", " ")) for letter, one in _keys(request).items()}
     keys = ", ".join(f"{letter} {name}" for letter, name in named.items())
     numbers = f"1-{len(request.options)}, " if len(request.options) > 1 else "1, " if request.options else ""

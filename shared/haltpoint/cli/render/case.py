@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, value_text, visible
+from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import ReasonKind, Source
 from haltpoint.contracts.results import Option
@@ -148,10 +149,10 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
     elif request.kind is RequestKind.INPUT:
         own = [(f"--value '{example(request.form or {})}'", "the form, filled in")]
     elif request.kind is RequestKind.ESCALATION and request.step_id:
-        given = f"you give the result of {visible(request.tool)}" if request.tool else "you say it in its place"
-        form = example(request.form) if request.form else "{}"
-        own.insert(1, (f"--manual '{form}'" if request.tool else "--text WORDS", given))
-    return [*chosen, *own, ("--abort", "cancel the chain")]
+        by_hand = (f"--manual '{example(request.form or {})}'", f"you give the result of {visible(request.tool)}")
+        own.insert(1, by_hand if request.tool else ("--manual WORDS", "you say it in its place"))
+    below = request.chain_id != root_of(request.chain_id)
+    return [*chosen, *own, ("--abort", "cancel only the chain that asks" if below else "cancel the chain")]
 
 
 def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:

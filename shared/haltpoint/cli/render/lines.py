@@ -7,6 +7,7 @@ from enum import Enum
 
 from haltpoint.cli.render.case import CLOSED, answer_words, details, said
 from haltpoint.cli.wording import call, value_text, visible
+from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.phrases import count, why_dropped
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import HookVerdict, NextAction, ToolResult
@@ -134,12 +135,15 @@ def question(request: RequestView) -> Iterator[Line]:
 
 
 def outcome(request: RequestView) -> Line | None:
-    """What became of a question; None while it is open."""
+    """What became of a question; None while it is open. Of one below a root also who asked it."""
+    asker = (f"chain {request.chain_id}", *request.path)[-1] if request.chain_id != root_of(request.chain_id) else ""
     if request.answer is not None:
-        by = f"by {visible(request.answer.by)}" if request.answer.by else ""
-        return Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), by, at=request.answer.at)
+        to, by = asker and f"to {visible(asker)}", request.answer.by and f"by {visible(request.answer.by)}"
+        note = ", ".join(filter(None, (to, by)))
+        return Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), note, at=request.answer.at)
     if (ended := CLOSED.get(request.status)) is not None:
-        return Line(1, Mark.FAILED, f"the question {ended}", at=request.closed_at)
+        of = f" of {visible(asker)}" if asker else ""
+        return Line(1, Mark.FAILED, f"the question{of} {ended}", at=request.closed_at)
     return None
 
 

@@ -32,6 +32,13 @@ class Phrases:
     spent: str
     late: str
     unnamed: str
+    no: str
+    denied: str
+    other: str
+    none_fits: str
+    happened: str
+    misfit: str
+    did_not_happen: str
 
 
 _ENGLISH: Final = Phrases(
@@ -56,6 +63,13 @@ _ENGLISH: Final = Phrases(
     spent="the budget for the model is used up",
     late="the deadline has passed",
     unnamed="the supervisor named no agent",
+    no="no",
+    denied="A person was asked and did not allow it",
+    other="A person was asked and said",
+    none_fits="none of the options is the right one",
+    happened="a person says that it happened; its result is not known",
+    misfit="a person gave this result and it does not fit the schema",
+    did_not_happen="a person says that it did not happen",
 )
 _GERMAN: Final = Phrases(
     done="Erledigt",
@@ -79,6 +93,13 @@ _GERMAN: Final = Phrases(
     spent="das Budget für das Modell ist aufgebraucht",
     late="die Frist ist abgelaufen",
     unnamed="der Supervisor hat keinen Agenten genannt",
+    no="nein",
+    denied="Ein Mensch wurde gefragt und hat es nicht erlaubt",
+    other="Ein Mensch wurde gefragt und sagte",
+    none_fits="keine der Möglichkeiten ist die richtige",
+    happened="ein Mensch sagt, dass es geschehen ist; das Ergebnis ist nicht bekannt",
+    misfit="ein Mensch hat dieses Ergebnis angegeben, und es entspricht dem Schema nicht",
+    did_not_happen="ein Mensch sagt, dass es nicht geschehen ist",
 )
 _TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
 

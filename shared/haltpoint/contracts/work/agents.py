@@ -19,7 +19,7 @@ from msgspec import Meta, field, json
 
 from haltpoint.contracts.base import Count, Seconds, Strict
 from haltpoint.contracts.work.plans import MOST_PARALLEL
-from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor, under_our_names
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
 from haltpoint.contracts.written import in_seconds
 
@@ -82,10 +82,11 @@ class Agent(Strict):
 
     @classmethod
     def arriving(cls, raw: Any) -> Any:
-        """With the seconds of its budget as a number: "5m" is read, too."""
-        if not isinstance(raw, dict) or "budget" not in raw:
+        """With the seconds of its budget as a number: "5m" is read, too; and `systemPrompt` as `prompt`."""
+        if not isinstance(raw, dict):
             return raw
-        return {**raw, "budget": _in_seconds(raw["budget"], "seconds")}
+        said = under_our_names(cls, raw)
+        return {**said, "budget": _in_seconds(said["budget"], "seconds")} if "budget" in said else said
 
 
 class Agents(Strict):

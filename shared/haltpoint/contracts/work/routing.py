@@ -88,17 +88,39 @@ class Supervisor(Strict):
     @classmethod
     def arriving(cls, raw: Any) -> Any:
         """Under its other names, too."""
-        return {OTHER_NAMES.get(name, name): one for name, one in raw.items()} if isinstance(raw, dict) else raw
+        if not isinstance(raw, dict):
+            return raw
+        said = under_our_names(cls, raw)
+        meant = OTHER_STRATEGIES.get(str(said.get("strategy")))
+        return said if meant is None else {**said, "strategy": meant}
 
 
 OTHER_NAMES: Final = {
-    "systemPrompt": "prompt",
-    "routingFn": "function",
-    "maxToolRetries": "max_tool_retries",
-    "maxIterations": "max_iterations",
-    "onBound": "on_bound",
+    "Agent": {"systemPrompt": "prompt"},
+    "Supervisor": {
+        "systemPrompt": "prompt",
+        "routingFn": "function",
+        "maxToolRetries": "max_tool_retries",
+        "maxIterations": "max_iterations",
+        "onBound": "on_bound",
+    },
 }
-"""Other names of what a supervisor has, as configurations in JSON write them."""
+"""Other names of what an agent and a supervisor have, as configurations in JSON write them."""
+
+
+OTHER_STRATEGIES: Final = {
+    "llm-based": Strategy.LLM,
+    "rule-based": Strategy.RULE,
+    "skill-based": Strategy.SKILL,
+    "round-robin": Strategy.ROUND_ROBIN,
+    "load-balanced": Strategy.LOAD,
+}
+"""Other words for strategies, as such configurations write them."""
+
+
+def under_our_names(form: type[Contract], said: dict[str, Any]) -> dict[str, Any]:
+    """What a configuration says, without the other names."""
+    return {OTHER_NAMES[form.__name__].get(name, name): one for name, one in said.items()}
 
 
 class Decided(Contract):

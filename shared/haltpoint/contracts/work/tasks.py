@@ -49,7 +49,7 @@ class Budget(Strict):
     """
 
     turns: Annotated[Count | None, Meta(description="proposals of steps; plan and answer are no turns")] = None
-    actions: Count | None = None
+    actions: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="0: it may call nothing")] = None
     tokens: Count | None = None
     cost: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="in the currency of the price table")] = None
     seconds: Seconds | None = None

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import NAME, OTHER_NAMES, SUPERVISOR, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import NAME, OTHER_NAMES, OTHER_STRATEGIES, SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget
 from haltpoint.contracts.written import LENGTH, regex
 from haltpoint.runtime.config.errors import HaltpointError
@@ -57,7 +57,9 @@ def schema() -> dict[str, Any]:
     for form, name in (("ModelEndpoint", "timeout"), ("Budget", "seconds")):
         said = forms[form][name]
         forms[form][name] = {"anyOf": [said, {"type": "string", "pattern": f"^{LENGTH}$"}]}
-    forms["Supervisor"] |= {other: forms["Supervisor"][name] for other, name in OTHER_NAMES.items()}
+    for form, others in OTHER_NAMES.items():
+        forms[form] |= {other: forms[form][name] for other, name in others.items()}
+    made["$defs"]["Strategy"]["enum"] += OTHER_STRATEGIES
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
@@ -81,6 +83,7 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
         about, model, others = f"agent {agent.get('name')!r}", agent.get("model"), agent.get("agents")
         if isinstance(model, str) and model not in (models if isinstance(models, dict) else ()):
             yield f"{about}: model: there is no section [models.{model}]"
+        yield from (f"{about}: {one}" for one in _twice(agent, OTHER_NAMES["Agent"]))
         listed = others if isinstance(others, list) else []
         yield from (f"{about}: agents: {one!r} is there {times} times" for one, times in _repeated(listed))
         for other in listed:
@@ -132,11 +135,14 @@ def _routing(
     yield from (
         f"supervisor: {name}: strategy {strategy} does not read it" for name in ignored if strategy in [*Strategy]
     )
-    for other, name in OTHER_NAMES.items():
-        if {other, name} <= raw.keys():
-            yield f"supervisor: {other} and {name} are the same"
+    yield from (f"supervisor: {one}" for one in _twice(raw, OTHER_NAMES["Supervisor"]))
     if "function" in said and not re.fullmatch(r"[\w.]+:[\w.]+", str(said["function"])):
         yield f"supervisor: function: {said['function']!r} is not module:function"
+
+
+def _twice(raw: Mapping[str, Any], others: Mapping[str, str]) -> Iterator[str]:
+    """What is said under both its names."""
+    return (f"{other} and {name} are the same" for other, name in others.items() if {other, name} <= raw.keys())
 
 
 def _repeated(listed: Any) -> Iterator[tuple[str, int]]:
