@@ -125,10 +125,8 @@ def route(router: Callable[[Think], Reply], mode: Mode, **more: Any) -> Outcome:
             message = Envelope(chain.id, "", None).thought_request(think, chain)
             if think.kind is ThoughtKind.INTENT:
                 root.read(Intent())
-            elif think.kind is ThoughtKind.ANSWER:
-                root.say("That is all.")
             else:
-                root.hear(reply_to(message, router(think), root.world.tools, GOAL))
+                root.hear(reply_to(message, router(think), root.world.tools, GOAL, routes=True))
     raise AssertionError(f"it has not ended: {root.chain.status}, {found}")
 
 
