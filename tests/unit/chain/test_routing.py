@@ -210,15 +210,6 @@ def test_i3_whoever_is_no_agent_of_the_supervisor_gets_nothing(name: str) -> Non
     assert not tree.root.told("chain.routed")
 
 
-def test_i3_an_agent_without_room_gets_nothing_more() -> None:
-    tree = routing()
-    tree.root.world = replace(tree.root.world, full=frozenset({"billing"}))
-    tree.root.take(decision("billing"))
-    (fault,) = tree.root.thought.corrections
-    assert (fault.violation, begun(tree.root)) == (Violation.NOT_ALLOWED, [])
-    assert fault.message == ("billing works on as many tasks as it can. Agents that can take it: technical, general.")
-
-
 def test_c6_a_call_of_an_agent_that_does_not_fit_is_refused_as_every_call() -> None:
     tree = routing()
     tree.root.take(Proposal(calls=(ProposedCall(tool="billing"),), routing=Decided(targets=("billing",))))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.limits import Policy
@@ -126,14 +127,18 @@ def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
 # ---- room ------------------------------------------------------------------------------------------------------------
 
 
-def test_i1_where_no_agent_has_room_the_decision_stands_and_its_chain_waits() -> None:
-    tree = routing()
-    tree.root.world = replace(tree.root.world, full=frozenset({"billing", "general", "technical"}))
-    tree.root.take(decision("legal"))
-    (fault,) = tree.root.thought.corrections
-    assert fault.message.endswith("Agents that can take it: technical, billing, general.")
+def test_i1_where_the_agent_has_no_room_the_decision_stands_and_its_chain_waits() -> None:
+    agents = (structs.replace(AGENTS[1], capacity=1), AGENTS[2])
+    tree = Tree(
+        Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), Agents(agents, supervisor=Supervisor())
+    )
+    tree.root.submit(read=False)
+    tree.root.read(Intent())
     tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
+    child = tree.begun(tree.root.last, read=False)
+    assert (tree.root.chain.strikes, child.chain.status) == (0, ChainStatus.PLANNING)
+    assert child.chain.queued is not None
+    assert child.chain.queued.why == "no room for one more chain of billing"
 
 
 # ---- what a decision is ----------------------------------------------------------------------------------------------

@@ -49,21 +49,14 @@ def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correct
 
 
 def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
-    """Why one agent cannot get the task: there is none of this name, its call is wrong, or it has no room while another
-    has. Where none has, its chain waits.
+    """Why one agent cannot get the task: there is none of this name, or its call is wrong. The chain of one that has no
+    room waits.
     """
-    full, violation = work.world.full, Violation.UNKNOWN_TOOL
-    why = f"There is no agent {call.tool!r} to hand the task on to."
     if work.world.spec(call.tool).kind is ToolKind.AGENT:
-        if (fault := fault_of(CheckedCall.proposed(work, index, call))) or call.tool not in full:
-            return fault
-        violation, why = Violation.NOT_ALLOWED, f"{call.tool} works on as many tasks as it can."
-    takers = _takers(work, index)
-    takers = [name for name in takers if name not in full] or takers
-    if call.tool in takers:
-        return None
-    text = f"{why} Agents that can take it: {listed(takers)}."
-    return Correction(violation=violation, tool=call.tool, message=text)
+        return fault_of(CheckedCall.proposed(work, index, call))
+    takers = listed(_takers(work, index))
+    text = f"There is no agent {call.tool!r} to hand the task on to. Agents that can take it: {takers}."
+    return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=text)
 
 
 def _takers(work: Work, index: int) -> list[str]:
@@ -108,14 +101,27 @@ def at_bound(work: Work, index: int, faults: tuple[Correction, ...], said: Super
     return _unnamed(work, index, said)
 
 
-def out_of_turns(work: Work, index: int, said: Supervisor) -> Next:
-    """The step has no turn left in which the model could decide: the same."""
-    work.begin_turn(index)
-    work.edit(index).taken = len(work.proposals[index].calls) + 1  # its faults were told, and nothing of it is held
-    return _unnamed(work, index, said)
+def at_limit(work: Work, index: int, said: Supervisor, *, again: bool) -> Next:
+    """The step has no turn left in which the model could decide: the same. Or its row of strikes is full: a person
+    decides (D3), unless only the words for the user are missing. Then the results stand for these.
+    """
+    proposal = work.proposals[index]
+    if again:
+        work.begin_turn(index)
+    work.edit(index).taken = len(proposal.calls) + 1  # its faults were told, and nothing of it is held
+    if not strikes_exhausted(work, index):
+        return _unnamed(work, index, asks=said.on_bound is OnBound.ASK)
+    served = any(one.satisfies and one.told.agent for one in work.actions.values())
+    fault = work.case[-1].violation
+    wants_another = decided(work, proposal) and fault is not Violation.STUCK
+    if served and not wants_another and not pattern_faults(work):
+        work.words = ""
+        return StepEnd(index)
+    return _unnamed(work, index, f"the supervisor {broken(fault, routing=True)}")
 
 
-def _unnamed(work: Work, index: int, said: Supervisor) -> Next:
+def _unnamed(work: Work, index: int, why: str = "", *, asks: bool = True) -> Next:
+    """Ask a person who works on the task; the step fails where the file says so, or no agent may get it."""
     rounds = progress(work).rounds
     why = "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
     if said.on_bound is OnBound.ASK and _takers(work, index):
