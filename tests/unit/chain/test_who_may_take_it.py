@@ -99,6 +99,18 @@ def test_i1_one_that_comes_while_a_person_thinks_is_not_called_in_its_place() ->
 
 
 def test_c14_a_task_that_an_agent_has_done_is_not_done_again_because_a_person_chooses_it() -> None:
+def test_d3_where_an_agent_of_a_decision_is_gone_a_person_chooses_another_too() -> None:
+    tree = routing(policy=Policy(strikes=1))
+    tree.root.take(decision("billing", "technical"))
+    child = tree.begun(tree.root.last)
+    child.no_thought(child.thought.thought_id)
+    with_tool(tree, "technical", internal=True)
+    tree.report(child)
+    assert offered(tree) == ["billing", "general"]
+    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    assert begun(tree.root) == ["general"]
+
+
     tree = routing(threshold=0.7)
     tree.root.take(decision("billing"))
     ended(tree)

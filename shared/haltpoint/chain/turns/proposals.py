@@ -25,11 +25,11 @@ from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.routing import (
     accept,
     at_bound,
+    at_limit,
     decision_faults,
     ends_routing,
     is_result,
     note_round,
-    out_of_turns,
 )
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
@@ -252,8 +252,9 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run[index].struck)
     if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
-    if (said := router(work)) is not None and not has_turns(work, index):
-        return out_of_turns(work, index, said)
+    full = work.mode(index) is Mode.STRICT and strikes_exhausted(work, index)
+    if (said := router(work)) is not None and (full or not has_turns(work, index)):
+        return at_limit(work, index, said, again=again)
     return think_step(work, index, corrections, thought, again=again)
 
 

@@ -85,7 +85,7 @@ def think_step(
     if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
         row = tuple(one for one in work.case if one.place == step.id) or work.case
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
-        said = f"it {broken(wrong[-1], routing=router(work) is not None)}" if wrong else "too many strikes"
+        said = f"it {broken(wrong[-1], routing=False)}" if wrong else "too many strikes"
         return escalate(work, index, said)
     if not has_turns(work, index):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
