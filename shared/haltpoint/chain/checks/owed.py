@@ -72,11 +72,14 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
-    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
+    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one. An agent
+    that fails reports for all that it might have called (I1).
+    """
     if not (asked := _asked(work, by_patterns=False)):
         return ()
     actions, done = work.actions.values(), _succeeded(work)
-    failed = {name for one in actions if one.error for name in effects_of(work, one.tool)}
+    reported = (one.tool for one in actions if one.error)
+    failed = {name for tool in reported for name in (*effects_of(work, tool), *work.world.spec(tool).inside)}
     nested = (call for one in actions for call in one.told.calls)
     chosen = [(step.one_of, done.intersection(step.one_of)) for step in work.steps]
     kept = (one_of for one_of, called in chosen if any(effects_of(work, name) for name in called))
