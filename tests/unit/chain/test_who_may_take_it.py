@@ -283,6 +283,7 @@ def test_c12_what_a_failed_agent_might_have_done_is_reported_by_its_error(kind: 
     assert failing(tree, "billing", kind) == ErrorInfo(kind, "there is no order X-1", recoverable=True)
     tree.root.propose(content="There is no order X-1.")
     assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "There is no order X-1.")
+    assert [(one.tool, one.says) for one in tree.root.chain.unfulfilled] == [("refund", "Refund order 17")]
 
 
 def test_c12_an_agent_that_fails_reports_for_no_tool_that_it_may_not_call() -> None:

@@ -72,14 +72,11 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
-    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one. An agent
-    that fails reports for all that it might have called (I1).
-    """
+    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
     if not (asked := _asked(work, by_patterns=False)):
         return ()
     actions, done = work.actions.values(), _succeeded(work)
-    reported = (one.tool for one in actions if one.error)
-    failed = {name for tool in reported for name in (*effects_of(work, tool), *work.world.spec(tool).inside)}
+    failed = {name for one in actions if one.error for name in effects_of(work, one.tool)}
     nested = (call for one in actions for call in one.told.calls)
     chosen = [(step.one_of, done.intersection(step.one_of)) for step in work.steps]
     kept = (one_of for one_of, called in chosen if any(effects_of(work, name) for name in called))
@@ -92,9 +89,12 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
 
 
 def owed(work: Work) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition and that the task lets a model do."""
+    """Those that it asks for without a condition and that the task lets a model do. An agent that has failed has
+    reported an error for all that it may call (I1).
+    """
     due = [one for one in unfulfilled(work) if not one.message]
-    within = _in_reach(work) if due else ()
+    within = _in_reach(work) if due else set[str]()
+    within -= {name for one in work.actions.values() if one.error for name in work.world.spec(one.tool).inside}
     return tuple(one for one in due if any(name in within for name in one.tools))
 
 
