@@ -23,6 +23,7 @@ from tests.support.builders import call, failed
 from tests.unit.chain.test_agents import Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
 
+REFUND = Intent(effects_asked=(IntentEntry(tools=("refund",), words="Refund order 17"),))
 UNREADABLE = Proposal(content="x", faults=("the decision names no agent in target_agents",))
 
 
@@ -194,6 +195,15 @@ def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
     assert (tree.root.questions, tree.root.chain.answer) == ([], "Which order number?")
 
 
+def test_i2_nor_where_an_effect_is_owed() -> None:
+    tree = read_as(REFUND, "Refund order 17", max_tool_retries=0)
+    tree.root.take(decision("technical", task="Look"))
+    ended(tree)
+    tree.root.propose(content="Which order number?")
+    assert tree.root.questions == []
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+
+
 @pytest.mark.parametrize(("rounds", "turns"), [(12, None), (20, None), (3, 1), (3, 3)])
 def test_i2_rounds_are_no_turns_of_the_step(rounds: int, turns: int | None) -> None:
     tree = routing(policy=Policy(max_turns=turns) if turns else None, max_tool_retries=rounds)
@@ -240,8 +250,6 @@ def test_c7_calls_at_the_bound_are_recorded_as_never_executed(on_bound: OnBound)
 
 
 # ---- what is owed ----------------------------------------------------------------------------------------------------
-
-REFUND = Intent(effects_asked=(IntentEntry(tools=("refund",), words="Refund order 17"),))
 
 
 def test_c12_a_supervisor_decides_who_does_what_is_owed() -> None:
