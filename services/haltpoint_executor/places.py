@@ -11,21 +11,18 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.routing import rooms, routes_by
 from haltpoint.contracts.events import ToExecutor
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runtime.store.limits.places import AgentPlaces
 
 
 async def with_places(
     places: AgentPlaces, chains: Iterable[Chain], worlds: Mapping[str, World], heard: Mapping[str, Iterable[ToExecutor]]
 ) -> dict[str, World]:
-    """The worlds of these chains, by their ids; that of one that is to begin has the place that was found for it, that
-    of one that a model routes the agents without room. `heard` is what each is to decide on.
+    """The worlds of these chains, by their ids; that of one that is to begin has the place that was found for it.
+    `heard` is what each is to decide on.
     """
 
     async def looked(chain: Chain) -> World:
         world = worlds[chain.id]
-        if chain.task.agent == SUPERVISOR and world.agents.routed_by_model():
-            return replace(world, full=await places.full(world.agents.choices))
         undecided = not chain.status.final and routes_by(chain.task, world.agents) is not None
         begins = undecided or chain.status is ChainStatus.ACCEPTED or chain.queued is not None
         agents = rooms(chain, world, heard[chain.id]) if begins else ()

@@ -20,6 +20,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToPlanner
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.secrets import starred, without_secrets
+from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
@@ -231,7 +232,8 @@ class PlannerHandler:
                     f"a reply reached its limit of tokens and is cut off; raise {limit}", kind=request.kind.value
                 )
             task = context.task
-            thought = reply_to(message, reply, context.known, task.goal, task.language or self._language)
+            language, routes = task.language or self._language, task.agent == SUPERVISOR
+            thought = reply_to(message, reply, context.known, task.goal, language, routes=routes)
             outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 

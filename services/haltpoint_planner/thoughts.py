@@ -1,8 +1,9 @@
 """What the executor gets for a thought: what the model's reply was read as, or why there is none."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -33,12 +34,18 @@ MAX_ERROR: Final = 16 * 1024  # characters of why there is no reply
 
 
 def reply_to(
-    message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], goal: str = "", language: str = "en"
+    message: ToPlanner,
+    reply: Reply,
+    tools: Mapping[str, ToolSpec],
+    goal: str = "",
+    language: str = "en",
+    *,
+    routes: bool = False,
 ) -> Thought:
     """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
-    `goal` is what the task asks for, `language` that of the runtime's own words.
+    `goal` is what the task asks for, `language` that of the runtime's own words; `routes`: a supervisor's model speaks.
     """
     request, envelope = message.data, _envelope(message)
     corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
@@ -62,7 +69,9 @@ def reply_to(
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER | ThoughtKind.CHOOSE:  # a pick is part of another thought, and no chain asks for it
-            answer = _answer(reply, request.thought_id, tools, language, corrected=corrected)
+            form = partial(draft_decision, goal=goal) if routes else draft_proposal
+            draft = partial(form, reply, tools)
+            answer = _answer(reply, request.thought_id, draft, tools, language, corrected=corrected)
             return AnswerDrafted(**envelope, data=answer)
         case ThoughtKind.VERIFY:
             return checked(message, findings_in(reply), reply.usage)
@@ -89,16 +98,22 @@ def _marked(words: str, reply: Reply, language: str) -> str:
 
 
 def _answer(
-    reply: Reply, thought: str, tools: Mapping[str, ToolSpec], language: str, *, corrected: bool
+    reply: Reply,
+    thought: str,
+    draft: Callable[..., Proposal],
+    tools: Mapping[str, ToolSpec],
+    language: str,
+    *,
+    corrected: bool,
 ) -> AnswerDrafted.Data:
-    """An answer is words; a reply that is a call is reported as one, since no tool can be called any more. Calls beside
-    words are words from the first.
+    """An answer is words; a reply that is a call is reported as one, since no tool can be called any more, and so is a
+    supervisor's decision, which `draft` reads (I2). Calls beside words are words from the first.
     """
-    proposal = draft_proposal(reply, tools, corrected=True)
-    first = proposal if corrected or proposal.faults else draft_proposal(reply, tools)
+    proposal = draft(corrected=True)
+    first = proposal if corrected or proposal.faults else draft()
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
-    called = tuple(call.tool for call in proposal.calls) if reply.calls or not beside else ()
+    called = tuple(call.tool for call in proposal.calls) if reply.calls or proposal.routing or not beside else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     calls = reply.calls or only_calls(told, (), tools)
     in_words = len(whole) <= MAX_BODY and not calls and quoted(whole) and quoted(told)

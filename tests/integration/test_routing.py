@@ -14,7 +14,7 @@ from haltpoint.chain.model.limits import Place, World
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.agent_versions import AgentVersions
@@ -208,6 +208,16 @@ async def test_i1_where_the_most_room_decides_no_agent_has_more_chains_than_its_
             await wait_until(lambda: bed.ended(*chains))
         assert await places_taken(bed) == 0
     assert {(await bed.chain(one)).status.value for one in chains} == {"completed"}
+
+
+async def test_i1_a_model_may_choose_an_agent_that_has_no_room_now(bed: Bed) -> None:
+    agents = tuple(structs.replace(one, capacity=1) for one in THREE)
+    file = await applied(bed, Strategy.LLM, agents)
+    await bed.store.places.take("other", agents[:1])
+    chain = await bed.chain(await bed.submit(Task(goal="g")))
+    assert chain.task.agent == SUPERVISOR
+    worlds = await with_places(bed.store.places, [chain], {chain.id: World(agents=file)}, {chain.id: []})
+    assert worlds == {chain.id: World(agents=file)}
 
 
 async def test_i1_a_task_that_a_function_routes_begins_at_once_where_its_agent_has_room(bed: Bed) -> None:

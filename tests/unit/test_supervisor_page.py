@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from haltpoint.cli.main import app
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import Rule, Supervisor
+from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
 from haltpoint.runtime.config import agents_file
 
 PAGE = (Path(__file__).parents[2] / "docs" / "supervisor.md").read_text()
@@ -35,7 +35,7 @@ def test_each_step_from_one_agent_to_several_is_a_whole_file(tmp_path: Path) -> 
     assert [file.names for file in (one, two, routed)] == ["support", "support, billing", "support, billing"]
     assert [file.supervisor is None for file in (one, two, routed)] == [True, True, False]
     assert two.agents[0].agents == ("billing",)
-    assert routed.routed_by_model()
+    assert routed.supervisor == Supervisor(strategy=Strategy.LLM, tools=("find_order",))
 
 
 def test_its_commands_parse() -> None:
@@ -84,5 +84,6 @@ def test_the_pages_of_the_examples_start_a_scripted_model(example: str) -> None:
 @pytest.mark.parametrize("example", ["support", "delegation", "departments"])
 def test_the_files_of_the_examples_are_valid(example: str) -> None:
     file = agents_file.read(EXAMPLES / example / "agents.toml")
-    assert file.routed_by_model()
+    assert file.supervisor is not None
+    assert file.supervisor.strategy is Strategy.LLM
     assert len(file.choices) >= 3

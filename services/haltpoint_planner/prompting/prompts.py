@@ -31,6 +31,7 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
+_NOT_MINE: Final = 'If it is not your work, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
 _SAY_WHY: Final = "call nothing and say so in words"
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
@@ -283,7 +284,8 @@ def _named(promises: tuple[tuple[str, ...], ...]) -> str:
 
 def _open_end(context: Context) -> str:
     if not context.receipts:
-        return "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
+        first = "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
+        return first if context.task.asked is None else f"{first} {_NOT_MINE}"
     if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:
         return "The last call is complete. If the goal is reached, say so in one plain sentence, without JSON."
     return "If the goal is reached, tell the user so in plain words. Otherwise call the next tool."

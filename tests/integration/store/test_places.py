@@ -26,7 +26,6 @@ async def test_i1_there_are_as_many_places_as_the_agent_has_capacity_and_a_repea
     assert await places.take("a", [ONE]) == Place("one", 0)
     assert await places.take("b", [ONE]) is None
     assert await places.take("a", [ONE]) == Place("one", 0)
-    assert await places.full([ONE, FOUR, FREE]) == {"one"}
     await places.give_back("one", ["a", "b"])
     assert await places.take("b", [ONE]) == Place("one", 0)
 

@@ -13,6 +13,7 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
@@ -210,15 +211,6 @@ def test_i3_whoever_is_no_agent_of_the_supervisor_gets_nothing(name: str) -> Non
     assert not tree.root.told("chain.routed")
 
 
-def test_i3_an_agent_without_room_gets_nothing_more() -> None:
-    tree = routing()
-    tree.root.world = replace(tree.root.world, full=frozenset({"billing"}))
-    tree.root.take(decision("billing"))
-    (fault,) = tree.root.thought.corrections
-    assert (fault.violation, begun(tree.root)) == (Violation.NOT_ALLOWED, [])
-    assert fault.message == ("billing works on as many tasks as it can. Agents that can take it: technical, general.")
-
-
 def test_c6_a_call_of_an_agent_that_does_not_fit_is_refused_as_every_call() -> None:
     tree = routing()
     tree.root.take(Proposal(calls=(ProposedCall(tool="billing"),), routing=Decided(targets=("billing",))))
@@ -235,10 +227,8 @@ def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> No
     assert fault.form.startswith('Answer with one JSON object, {"target_agents": ["<name>"]')
     for _ in range(2):
         tree.root.propose(content="Billing.")
-    assert tree.root.chain.status is ChainStatus.ESCALATED
-    assert tree.root.questions[-1].question.startswith(
-        "The model broke the contract while it decides who works on the task: "
-    )
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    assert tree.root.questions[-1].question == f"The supervisor named no agent. Who works on this: {GOAL}"
 
 
 def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
@@ -338,7 +328,9 @@ def test_d1_a_proposal_of_which_nothing_ran_is_a_strike_or_a_round_and_never_bot
         tree.root.propose(call("find_order", query="17"))
         assert (tree.root.chain.strikes, tree.root.chain.routing, tree.root.thought.forced) == (strikes, None, False)
     tree.root.propose(call("find_order", query="17"))
-    assert tree.root.chain.status is ChainStatus.ESCALATED
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    assert begun(tree.root) == ["billing"]
 
 
 @pytest.mark.usefixtures("forms")
@@ -444,11 +436,61 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     }
 
 
-def test_i2_at_the_limit_of_strikes_a_person_reads_whom_the_model_named() -> None:
-    tree = routing(policy=Policy(strikes=2))
+@pytest.mark.parametrize("on_bound", OnBound)
+def test_d3_at_the_limit_of_strikes_a_person_chooses_the_agent(on_bound: OnBound) -> None:
+    tree = routing(policy=Policy(strikes=2), on_bound=on_bound)
     tree.root.take(decision("legal"))
     tree.root.take(decision("returns"))
-    assert "it named an agent or a tool that is not there." in tree.root.questions[-1].question
+    (asked,) = tree.root.questions
+    assert asked.question == f"The supervisor named an agent or a tool that is not there. Who works on this: {GOAL}"
+    assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
+    assert ["'legal'" in asked.strikes[0].message, "'returns'" in asked.strikes[1].message] == [True, True]
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    child = tree.begun(tree.root.last)
+    child.no_thought(child.thought.thought_id)
+    tree.report(child)
+    assert (tree.root.chain.strikes, tree.root.thought.kind) == (0, ThoughtKind.ROUTE), "the row is over"
+
+
+def test_d3_none_of_them_goes_back_to_the_model_with_a_new_row_of_strikes() -> None:
+    tree = routing(policy=Policy(strikes=1))
+    tree.root.take(decision("legal"))
+    tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text="Whoever does refunds")
+    assert (tree.root.chain.strikes, tree.root.thought.receipts) == (0, ("c.route.1",))
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+USELESS = [Proposal(content="x", faults=("the reply is cut off",)), decision("billing")]
+
+
+@pytest.mark.parametrize("reply", USELESS)
+def test_d3_where_an_agent_has_done_its_work_the_results_end_the_task(reply: Proposal) -> None:
+    tree = routing()
+    tree.root.take(decision("billing"))
+    ended(tree)
+    while not (tree.root.chain.status.final or tree.root.questions):
+        tree.root.take(reply)
+    assert (tree.root.questions, tree.root.chain.status) == ([], ChainStatus.COMPLETED)
+    assert (tree.root.chain.answer or "").endswith("billing: It is on its way.")
+
+
+def test_d3_unless_the_model_wants_another_agent() -> None:
+    tree = routing()
+    tree.root.take(decision("billing"))
+    ended(tree)
+    for _ in range(3):
+        tree.root.take(decision("legal"))
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+
+
+def test_c2_or_the_users_words_still_demand_a_tool() -> None:
+    tree = routing(policy=Policy(patterns=(Pattern(id="back", pattern="order", tools=("refund",)),)))
+    tree.root.take(decision("billing"))
+    ended(tree)
+    for _ in range(3):
+        tree.root.propose(content="All is fine.")
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
 
 
 @pytest.mark.parametrize("reply", NO_DECISIONS)

@@ -6,21 +6,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
-from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
-from tests.support.builders import call
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
+from tests.support.builders import call, failed
 from tests.unit.chain.test_agents import Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
 
+REFUND = Intent(effects_asked=(IntentEntry(tools=("refund",), words="Refund order 17"),))
 UNREADABLE = Proposal(content="x", faults=("the decision names no agent in target_agents",))
 
 
@@ -97,6 +100,18 @@ def test_i1_one_that_comes_while_a_person_thinks_is_not_called_in_its_place() ->
     assert fault.message.endswith("The agents: billing, general.")
 
 
+def test_d3_where_an_agent_of_a_decision_is_gone_a_person_chooses_another_too() -> None:
+    tree = routing(policy=Policy(strikes=1))
+    tree.root.take(decision("billing", "technical"))
+    child = tree.begun(tree.root.last)
+    child.no_thought(child.thought.thought_id)
+    with_tool(tree, "technical", internal=True)
+    tree.report(child)
+    assert offered(tree) == ["billing", "general"]
+    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    assert begun(tree.root) == ["general"]
+
+
 def test_c14_a_task_that_an_agent_has_done_is_not_done_again_because_a_person_chooses_it() -> None:
     tree = routing(threshold=0.7)
     tree.root.take(decision("billing"))
@@ -126,14 +141,18 @@ def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
 # ---- room ------------------------------------------------------------------------------------------------------------
 
 
-def test_i1_where_no_agent_has_room_the_decision_stands_and_its_chain_waits() -> None:
-    tree = routing()
-    tree.root.world = replace(tree.root.world, full=frozenset({"billing", "general", "technical"}))
-    tree.root.take(decision("legal"))
-    (fault,) = tree.root.thought.corrections
-    assert fault.message.endswith("Agents that can take it: technical, billing, general.")
+def test_i1_where_the_agent_has_no_room_the_decision_stands_and_its_chain_waits() -> None:
+    agents = (structs.replace(AGENTS[1], capacity=1), AGENTS[2])
+    tree = Tree(
+        Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), Agents(agents, supervisor=Supervisor())
+    )
+    tree.root.submit(read=False)
+    tree.root.read(Intent())
     tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
+    child = tree.begun(tree.root.last, read=False)
+    assert (tree.root.chain.strikes, child.chain.status) == (0, ChainStatus.PLANNING)
+    assert child.chain.queued is not None
+    assert child.chain.queued.why == "no room for one more chain of billing"
 
 
 # ---- what a decision is ----------------------------------------------------------------------------------------------
@@ -174,6 +193,15 @@ def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
     ended(tree)
     tree.root.propose(content="Which order number?")
     assert (tree.root.questions, tree.root.chain.answer) == ([], "Which order number?")
+
+
+def test_i2_nor_where_an_effect_is_owed() -> None:
+    tree = read_as(REFUND, "Refund order 17", max_tool_retries=0)
+    tree.root.take(decision("technical", task="Look"))
+    ended(tree)
+    tree.root.propose(content="Which order number?")
+    assert tree.root.questions == []
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
 
 
 @pytest.mark.parametrize(("rounds", "turns"), [(12, None), (20, None), (3, 1), (3, 3)])
@@ -223,8 +251,6 @@ def test_c7_calls_at_the_bound_are_recorded_as_never_executed(on_bound: OnBound)
 
 # ---- what is owed ----------------------------------------------------------------------------------------------------
 
-REFUND = Intent(effects_asked=(IntentEntry(tools=("refund",), words="Refund order 17"),))
-
 
 def test_c12_a_supervisor_decides_who_does_what_is_owed() -> None:
     tree = read_as(REFUND, "Refund order 17")
@@ -243,3 +269,57 @@ def test_c12_behind_its_last_decision_nothing_can_be_called_any_more() -> None:
     assert tree.root.thought.kind is ThoughtKind.ANSWER
     (fault,) = tree.root.thought.corrections
     assert "It cannot be called any more. If a result" in fault.message
+
+
+def failing(tree: Tree, agent: str, kind: ErrorType | None) -> ErrorInfo | None:
+    """The error of an agent that looks something up in vain and ends with that, or gives up before any call."""
+    tree.root.take(decision(agent))
+    child = tree.begun(tree.root.last)
+    if kind is not None:
+        child.propose(call("find_order", query="X-1"))
+        child.result(failed(kind, "there is no order X-1"))
+    if not child.chain.status.final:
+        child.propose(content="This is not my work: it is about delivery.", give_up=True)
+    assert (child.chain.status, child.told("contract.violated")) == (ChainStatus.FAILED, [])
+    tree.report(child)
+    return next(reversed(tree.root.chain.actions.values())).error
+
+
+@pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.PERMISSION, ErrorType.BLOCKED])
+def test_c12_what_a_failed_agent_might_have_done_is_reported_by_its_error(kind: ErrorType) -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    assert failing(tree, "billing", kind) == ErrorInfo(kind, "there is no order X-1", recoverable=True)
+    tree.root.propose(content="There is no order X-1.")
+    assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "There is no order X-1.")
+    assert [(one.tool, one.says) for one in tree.root.chain.unfulfilled] == [("refund", "Refund order 17")]
+
+
+def test_c12_an_agent_that_fails_reports_for_no_tool_that_it_may_not_call() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    failing(tree, "technical", None)
+    tree.root.propose(content="Technical could not do it.")
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+
+
+# ---- an agent that does not take it ----------------------------------------------------------------------------------
+
+
+def test_c11_an_agent_may_say_that_it_is_not_its_work_and_another_gets_it() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    words = "This is not my work: it is about delivery."
+    assert failing(tree, "technical", None) == ErrorInfo(ErrorType.VALIDATION, words, recoverable=True)
+    assert (tree.root.chain.status, tree.root.chain.strikes) == (ChainStatus.EXECUTING, 0)
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
+
+
+def test_c11_without_a_word_it_is_asked_once_more_as_is_a_task_of_a_users_own() -> None:
+    tree = routing()
+    tree.root.take(decision("billing"))
+    child = tree.begun(tree.root.last)
+    child.propose(give_up=True)
+    own = Tree(Task(goal="Where is it?", agent="billing", style=Style.REACT), tree.file).root
+    own.submit(read=False)
+    own.read(Intent())
+    own.propose(content="This is not my work.", give_up=True)
+    assert [one.thought.corrections[0].violation for one in (child, own)] == [Violation.UNFOUNDED_FAIL] * 2

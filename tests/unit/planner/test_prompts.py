@@ -14,7 +14,7 @@ from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Earlier, Style, Task
+from haltpoint.contracts.work.tasks import Assignment, Earlier, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.prompting import prompts, tool_forms
@@ -83,6 +83,13 @@ def test_c3_of_several_tools_that_will_do_the_model_is_told_to_call_one() -> Non
     assert "Still to be called: send_message or send_fax. Call one tool now." in text(prompts.build(found))
     sent = replace(found, receipts=(*found.receipts, receipt(step="reach", tool="send_message")))
     assert sent.missing == ()
+
+
+def test_c11_an_agent_that_another_called_reads_how_it_refuses() -> None:
+    own = Task(goal="Say where it is", style=Style.REACT)
+    called = msgspec.structs.replace(own, assigned=Assignment("v", goal="Where is my order?"))
+    said = [text(prompts.build(context(ThoughtKind.REASON, "think", task=one))) for one in (own, called)]
+    assert ["If it is not your work, answer" in one for one in said] == [False, True]
 
 
 def test_c15_nothing_private_is_in_any_prompt() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.commands import ThoughtRequest
+from haltpoint.contracts.commands import AnswerRequested, ThoughtRequest
+from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.results import Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent
@@ -22,6 +23,7 @@ from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.route_drafting import draft_decision
+from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 
 PAGE = Path(__file__).parents[3] / "docs" / "supervisor.md"
@@ -65,6 +67,40 @@ def test_c9_a_decision_is_read_in_every_dialect_of_json(said: str) -> None:
     assert found.routing == Decided(("billing",), "money", 0.8)
     assert [(one.tool, one.arguments) for one in found.calls] == [("billing", {"task": "Pay it back"})]
     assert (found.content, found.faults) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (json.dumps(SAID), ""),
+        (f"```json\n{json.dumps(SAID)}\n```", ""),
+        (f"The rest is about money.\n{json.dumps(SAID)}", "The rest is about money."),
+        ("{'target_agent': 'billing',}", ""),
+    ],
+)
+def test_i2_a_decision_in_the_place_of_an_answer_is_a_call_and_no_words(words: str, text: str) -> None:
+    drafted = answer(words)
+    assert (drafted.called, drafted.faults, drafted.text) == (("billing",), (), text)
+
+
+def test_i2_several_decisions_in_the_place_of_an_answer_cannot_be_read() -> None:
+    drafted = answer(json.dumps([SAID, {**SAID, "target_agent": "general"}]))
+    assert (drafted.called, len(drafted.faults)) == ((), 1)
+
+
+@pytest.mark.parametrize("words", ["It is on its way.", 'The form is `{"target_agent": "billing"}`, as agreed.'])
+def test_c9_the_words_of_a_supervisor_are_an_answer_and_of_others_a_decision_is_words(words: str) -> None:
+    assert (answer(words).text, answer(words).called, answer(words).faults) == (words, (), ())
+    data = json.dumps({"target_agent": "billing"})
+    assert (answer(data, routes=False).text, answer(data, routes=False).called) == (data, ())
+
+
+def answer(words: str, *, routes: bool = True) -> AnswerDrafted.Data:
+    request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
+    asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
+    message = reply_to(asked, Reply(words), TOOLS, GOAL, routes=routes)
+    assert isinstance(message, AnswerDrafted)
+    return message.data
 
 
 def test_the_decision_of_the_page_is_one() -> None:

@@ -89,9 +89,12 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
 
 
 def owed(work: Work) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition and that the task lets a model do."""
+    """Those that it asks for without a condition and that the task lets a model do. An agent that has failed has
+    reported an error for all that it may call (I1).
+    """
     due = [one for one in unfulfilled(work) if not one.message]
-    within = _in_reach(work) if due else ()
+    within = _in_reach(work) if due else set[str]()
+    within -= {name for one in work.actions.values() if one.error for name in work.world.spec(one.tool).inside}
     return tuple(one for one in due if any(name in within for name in one.tools))
 
 

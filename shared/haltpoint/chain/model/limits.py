@@ -65,7 +65,7 @@ class World:
 
     `agents` are those of the version that the chain keeps. `tree` are the chains above it, and those of agents that
     have ended, below these or below it: it may know what they know (I1). `place` is the one that the chain has with an
-    agent that works on so many at once, `full` are the agents that have no room for one more chain.
+    agent that works on so many at once.
     """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict)
@@ -73,7 +73,6 @@ class World:
     agents: Agents = field(default_factory=Agents)
     tree: tuple[Chain, ...] = ()
     place: Place | None = None
-    full: frozenset[str] = frozenset()
 
     def spec(self, tool: str) -> ToolSpec:
         """What is declared of a tool; of one that no worker declares any more nothing, so it may have effects."""

@@ -94,10 +94,11 @@ def words_of(work: Work) -> str:
 
 
 def fault_of_agent(fault: ErrorInfo) -> ErrorInfo:
-    """Why an agent has failed, for its caller: it may try another way, unless a person said no."""
-    denied = fault.error_type is ErrorType.DENIED
-    kind = ErrorType.DENIED if denied else ErrorType.SERVER
-    return ErrorInfo(kind, fault.message, recoverable=not denied, suggestion=fault.suggestion)
+    """Why an agent has failed, for its caller: it may try another way, unless a person said no. A doubt was for the
+    agent's own chain to ask about.
+    """
+    kind = ErrorType.SERVER if fault.error_type is ErrorType.IN_DOUBT else fault.error_type
+    return ErrorInfo(kind, fault.message, recoverable=kind is not ErrorType.DENIED, suggestion=fault.suggestion)
 
 
 def _left(work: Work, name: str) -> Any:

@@ -13,23 +13,23 @@ from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Next, StepEnd
+from haltpoint.chain.model.outputs import Next, StepEnd, step_failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.ending import failed_by_tool
+from haltpoint.chain.turns.ending import WHY, failed_by_tool
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.routing import (
     accept,
     at_bound,
+    at_limit,
     decision_faults,
     ends_routing,
     is_result,
     note_round,
-    out_of_turns,
 )
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
@@ -45,7 +45,7 @@ from haltpoint.chain.turns.strikes import (
 )
 from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.results import ErrorInfo
+from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
@@ -153,7 +153,8 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
 
 
 def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
-    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error.
+    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error. An agent
+    that another has called may always say why it does not do this: its caller chooses again.
 
     Calls beside it never run.
     """
@@ -165,6 +166,8 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
     if not_needed(work, missing := missing_tools(work, index), proposal.content):
         return StepEnd(index, skipped=proposal.content)
+    if work.task.asked is not None and (why := proposal.content.strip()[:WHY]):
+        return step_failed(index, Code.GIVEN_UP, why, why, ErrorInfo(ErrorType.VALIDATION, why))
     text = (
         f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
         'Continue with it, and say "next_step_decision": "fail" only after an error.' + way_out(work, missing)
@@ -252,8 +255,9 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run[index].struck)
     if struck and strikes_exhausted(work, index):
         return complete_unmet(work, index)
-    if (said := router(work)) is not None and not has_turns(work, index):
-        return out_of_turns(work, index, said)
+    full = work.mode(index) is Mode.STRICT and strikes_exhausted(work, index)
+    if (said := router(work)) is not None and (full or not has_turns(work, index)):
+        return at_limit(work, index, said, again=again)
     return think_step(work, index, corrections, thought, again=again)
 
 

@@ -4,8 +4,8 @@ its place.
 The supervisor's one step calls its tools and decides who works on the task. A proposal that names agents is a decision:
 these are called, side by side as far as they may, and all other calls of it are dropped. The rounds of tools before a
 decision are counted; when they are used up the model has to decide, and if it does not, a person does, or the chain
-fails. A decision that the model is not sure of is a person's to make: they choose among the agents that the model may
-name, and what they choose is checked and sent as if it had.
+fails. At the limit of strikes a person does, too, and where the model is not sure of a decision. They choose among the
+agents that the model may name, and what they choose is checked and sent as if it had.
 """
 
 from typing import Any
@@ -17,10 +17,11 @@ from haltpoint.chain.checks.agents import LONGEST_TASK, decided, progress, route
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import listed
 from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.checks.reasons import fault_of, form_fault
 from haltpoint.chain.checks.repeats import answered_by, give_back
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Ask, Next, step_failed
+from haltpoint.chain.model.outputs import Ask, Next, StepEnd, step_failed
 from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
@@ -28,7 +29,7 @@ from haltpoint.chain.turns.assigning import note_decision
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.receipts import succeed
-from haltpoint.chain.turns.strikes import no_decision, unread, violate
+from haltpoint.chain.turns.strikes import no_decision, reset_strikes, strikes_exhausted, unread, violate
 from haltpoint.chain.turns.thinking import stand_in, think_step
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import count
@@ -36,7 +37,7 @@ from haltpoint.contracts.results import Option
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import Decided, OnBound, Routed, Strategy, Supervisor
-from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation, broken
 
 
 def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
@@ -49,21 +50,14 @@ def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correct
 
 
 def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
-    """Why one agent cannot get the task: there is none of this name, its call is wrong, or it has no room while another
-    has. Where none has, its chain waits.
+    """Why one agent cannot get the task: there is none of this name, or its call is wrong. The chain of one that has no
+    room waits.
     """
-    full, violation = work.world.full, Violation.UNKNOWN_TOOL
-    why = f"There is no agent {call.tool!r} to hand the task on to."
     if work.world.spec(call.tool).kind is ToolKind.AGENT:
-        if (fault := fault_of(CheckedCall.proposed(work, index, call))) or call.tool not in full:
-            return fault
-        violation, why = Violation.NOT_ALLOWED, f"{call.tool} works on as many tasks as it can."
-    takers = _takers(work, index)
-    takers = [name for name in takers if name not in full] or takers
-    if call.tool in takers:
-        return None
-    text = f"{why} Agents that can take it: {listed(takers)}."
-    return Correction(violation=violation, tool=call.tool, message=text)
+        return fault_of(CheckedCall.proposed(work, index, call))
+    takers = listed(_takers(work, index))
+    text = f"There is no agent {call.tool!r} to hand the task on to. Agents that can take it: {takers}."
+    return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=text)
 
 
 def _takers(work: Work, index: int) -> list[str]:
@@ -105,20 +99,33 @@ def at_bound(work: Work, index: int, faults: tuple[Correction, ...], said: Super
     violate(work, index, work.awaited(index), faults, work.proposals[index].content)
     work.begin_turn(index)
     drop_held(work, index, "" if decided(work, work.proposals[index]) else "no agent was named")
-    return _unnamed(work, index, said)
+    return _unnamed(work, index, asks=said.on_bound is OnBound.ASK)
 
 
-def out_of_turns(work: Work, index: int, said: Supervisor) -> Next:
-    """The step has no turn left in which the model could decide: the same."""
-    work.begin_turn(index)
-    work.edit(index).taken = len(work.proposals[index].calls) + 1  # its faults were told, and nothing of it is held
-    return _unnamed(work, index, said)
+def at_limit(work: Work, index: int, said: Supervisor, *, again: bool) -> Next:
+    """The step has no turn left in which the model could decide: the same. Or its row of strikes is full: a person
+    decides (D3), unless only the words for the user are missing. Then the results stand for these.
+    """
+    proposal = work.proposals[index]
+    if again:
+        work.begin_turn(index)
+    work.edit(index).taken = len(proposal.calls) + 1  # its faults were told, and nothing of it is held
+    if not strikes_exhausted(work, index):
+        return _unnamed(work, index, asks=said.on_bound is OnBound.ASK)
+    served = any(one.satisfies and one.told.agent for one in work.actions.values())
+    fault = work.case[-1].violation
+    wants_another = decided(work, proposal) and fault is not Violation.STUCK
+    if served and not wants_another and not pattern_faults(work):
+        work.words = ""
+        return StepEnd(index)
+    return _unnamed(work, index, f"the supervisor {broken(fault, routing=True)}")
 
 
-def _unnamed(work: Work, index: int, said: Supervisor) -> Next:
+def _unnamed(work: Work, index: int, why: str = "", *, asks: bool = True) -> Next:
+    """Ask a person who works on the task; the step fails where the file says so, or no agent may get it."""
     rounds = progress(work).rounds
-    why = "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
-    if said.on_bound is OnBound.ASK and _takers(work, index):
+    why = why or "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
+    if asks and _takers(work, index):
         return _ask_who(work, index, why[0].upper() + why[1:])
     return step_failed(index, Code.AT_BOUND, why, stand_in(work, work.own.unnamed))
 
@@ -127,6 +134,7 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:
     """A person has chosen the agent: its call is sent, unless an equal one has a receipt. What may be chosen can have
     changed since the question; then the model decides once more.
     """
+    reset_strikes(work, index)
     if name not in _takers(work, index):
         return think_step(work, index, (no_decision(work),), work.acted_on(index))
     judged = work.proposals[index].routing or Decided()
@@ -180,7 +188,7 @@ def _ask_who(work: Work, index: int, words: str) -> Ask:
     )
     ends = "" if words.endswith((".", "!", "?")) else "."
     text = f"{words}{ends} Who works on this: {users_goal(work)}"
-    return question(work, RequestKind.CLARIFICATION, index, text, options=options)
+    return question(work, RequestKind.CLARIFICATION, index, text, options=options, strikes=work.case)
 
 
 def _judged(judged: Decided, name: str) -> dict[str, Any]:

@@ -134,9 +134,7 @@ def _place(work: Work, index: int | None) -> str:
     """Where in its work a model is, for people: an open-ended task has one step, whose name tells them nothing."""
     if index is None:
         return "in the plan"
-    if work.origin is not PlanOrigin.REACT:
-        return f"in step {work.steps[index].id!r}"
-    return "" if router(work) is None else "while it decides who works on the task"
+    return "" if work.origin is PlanOrigin.REACT else f"in step {work.steps[index].id!r}"
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
 from haltpoint.chain.model.outputs import Completed, Next, Think, failed, step_failed
+from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Failure
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
@@ -83,7 +84,7 @@ def think_step(
     if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
         row = tuple(one for one in work.case if one.place == step.id) or work.case
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
-        said = f"it {broken(wrong[-1], routing=router(work) is not None)}" if wrong else "too many strikes"
+        said = f"it {broken(wrong[-1], routing=False)}" if wrong else "too many strikes"
         return escalate(work, index, said)
     if not has_turns(work, index):
         return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
@@ -148,13 +149,16 @@ def overspent(work: Work, more: int = 0) -> Failure | None:
 
 
 def stand_in(work: Work, why: str) -> str:
-    """What the user reads when the model gave no words: why, then each successful result in the order of the plan.
+    """What the user reads when the model gave no words: why, then each successful result in the order of the plan, that
+    of an agent in its words.
 
     Words that it gave before, and that were only to be looked at once more, go before that (F3).
     """
     if work.answer:
         return work.answer
-    lines = [f"{one.tool}: {one.data[:RECEIPT_WIDTH]}" for one in work.actions.values() if one.satisfies]
+    done = (one for one in work.actions.values() if one.satisfies)
+    told = ((one.tool, str(read_json(one.data)["text"]) if one.told.agent else one.data) for one in done)
+    lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
     return "\n".join((f"{work.own.unanswered}: {why}.", *((work.own.results, *lines) if lines else ())))
 
 

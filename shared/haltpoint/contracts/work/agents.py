@@ -102,10 +102,6 @@ class Agents(Strict):
             return self._routing(self.supervisor)
         return next((one for one in self.agents if one.name == name), None)
 
-    def routed_by_model(self) -> bool:
-        """Whether a model routes the tasks that name no agent."""
-        return self.supervisor is not None and self.supervisor.strategy is Strategy.LLM
-
     def counts(self, agent: Agent) -> bool:
         """Whether the chains that an agent works on are counted: it has a capacity, or the room of all decides."""
         by_room = self.supervisor is not None and self.supervisor.strategy is Strategy.LOAD

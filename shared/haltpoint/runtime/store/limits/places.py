@@ -39,14 +39,6 @@ class AgentPlaces:
                 return place
         return None
 
-    async def full(self, agents: Iterable[Agent]) -> frozenset[str]:
-        """Those of these agents that have no room for one more chain."""
-        limited = [one for one in agents if one.capacity is not None]
-        counts = await asyncio.gather(*(self._calls.call("ZCARD", self._key(one.name)) for one in limited))
-        return frozenset(
-            one.name for one, count in zip(limited, counts, strict=True) if one.capacity and count >= one.capacity
-        )
-
     async def give_back(self, agent: str, chains: Iterable[str]) -> None:
         """These chains of an agent are over."""
         await self._function("free_places", agent, *chains)
