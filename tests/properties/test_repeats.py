@@ -40,16 +40,20 @@ def test_c14_nothing_is_had_twice_without_a_yes_and_nothing_denied_is_had_at_all
     told = Story(task, PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
     told.submit()
     had, allowed, denied = Counter[tuple[str, str]](), Counter[tuple[str, str]](), set[tuple[str, str]]()
+    latest: tuple[str, str] | None = None  # the last effect that was sent
     for made, answer, yes in moves:
         told.now += pause
-        before = len(told.dispatches)
+        before, known = len(told.dispatches), set(told.chain.actions)
         told.propose(ProposedCall(tool=made[0], arguments=dict(made[1])))
-        if len(told.dispatches) == before:
-            continue  # refused, or answered by an earlier receipt
         what = meant(made)
+        if len(told.dispatches) == before:  # refused, or answered by an earlier receipt that is still true
+            given_back = told.chain.actions.keys() - known
+            assert not given_back or what[0] == "look" or latest == what
+            continue
         assert what not in denied
         reasons = told.dispatches[-1].reasons
-        assert bool(reasons) == (made[0] == "pay" and had[what] > 0)
+        assert bool(reasons) == (made[0] != "look" and had[what] > 0)
+        latest = latest if made[0] == "look" else what
         if reasons or answer == "asks":
             sure = Confirmation(action=made[0], target=Target(id="x"), message="?", digest="d", reasons=reasons)
             told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure))
@@ -64,5 +68,4 @@ def test_c14_nothing_is_had_twice_without_a_yes_and_nothing_denied_is_had_at_all
             told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id=told.action.id, started_at=told.now)))
             had[what] += made[0] != "look"
     assert all(times <= 1 + allowed[what] for what, times in had.items())
-    assert all(times == 1 for what, times in had.items() if what[0] == "put" and times)
     assert told.chain.status in (ChainStatus.EXECUTING, ChainStatus.ESCALATED)
