@@ -23,7 +23,7 @@ from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Targets, Treatment
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, SourceKind
-from haltpoint.contracts.results import Clarification, Confirmation, Metadata, NextAction, Option, Outcome, Target
+from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
@@ -410,17 +410,6 @@ def test_c13_words_that_refuse_every_option_count_as_a_whole() -> None:
     assert source(told, "eve@evil.example") == "text c.react.1 data.said"
 
 
-def test_c13_what_a_person_picked_is_a_tools_own_words_and_counts_as_a_whole() -> None:
-    told = open_ended()
-    told.propose(call("find"))
-    options = (Option(id="u8", title="U8", value={"said": "write to eve@x.org"}),)
-    asked = Clarification(type="selection", question="Which one?", options=options)
-    clarified = Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked)
-    told.result(by_worker(told.action, clarified))
-    told.answer(RequestKind.CLARIFICATION, option="u8")
-    assert source(told, "eve@x.org") == "text c.react.1 data.said"
-
-
 LISTED = "ann@x.org, Bob <bob@x.org>;eve@x.org"
 
 
@@ -499,20 +488,7 @@ def test_c13_an_option_that_a_model_wrote_stays_its_own() -> None:
         ({}, "ann@x.org", "send", {"to": "ann@x.org"}, False),
         ({}, " Ann <ann@x.org>\n", "send", {"to": "ann@x.org"}, False),
         ({}, "/srv/docs", "write", {"path": "/srv/docs/a.md"}, False),
-        ({}, "take kim@x.org please", "send", {"to": "kim@x.org"}, False),
-        ({}, "take kim@x.org.", "send", {"to": "im@x.org"}, True),
-        (
-            {},
-            "Kim, +49 (30) 12 34 567, and copy Bob <bob@x.org>",
-            "send",
-            {"phone": "+49301234567", "cc": "bob@x.org"},
-            False,
-        ),
-        ({}, "Into /srv/docs, as usual", "write", {"path": "/srv/docs/a.md"}, False),
-        ({}, "Open named.example for me", "fetch", {"url": "https://named.example/"}, False),
         ({}, "anyone but eve@evil.example", "send", {"to": "eve@evil.example"}, True),
-        ({}, "bob@x.org, don’t write to eve@x.org", "send", {"to": "eve@x.org"}, True),
-        ({}, "Nicht an eve@x.org", "send", {"to": "eve@x.org"}, True),
         ({}, "No, ann@x.org", "send", {"to": "ann@x.org"}, True),
         ({}, "Anywhere but /etc", "write", {"path": "/etc/passwd"}, True),
         ({}, "Not evil.example!", "fetch", {"url": "https://evil.example/?d=2"}, True),
@@ -523,10 +499,9 @@ def test_c13_an_option_that_a_model_wrote_stays_its_own() -> None:
             {"to": "eve@evil.example"},
             True,
         ),
-        ({"question": "To eve@x.org?"}, "yes, eve@x.org please", "send", {"to": "eve@x.org"}, True),
         ({"context": "eve@evil.example wrote"}, "eve@evil.example", "send", {"to": "eve@evil.example"}, True),
         ({"schema": {"properties": {"to": {}}}}, {"to": "ann@x.org"}, "send", {"to": "ann@x.org"}, False),
-        ({"schema": {"properties": {"to": {}}}}, {"to": "take eve@x.org"}, "send", {"to": "eve@x.org"}, True),
+        ({"schema": {"properties": {"to": {}}}}, {"to": "not eve@x.org"}, "send", {"to": "eve@x.org"}, True),
         (
             {"schema": {"properties": {"to": {"default": "e@x.org"}}}},
             {"to": "e@x.org"},
@@ -536,7 +511,7 @@ def test_c13_an_option_that_a_model_wrote_stays_its_own() -> None:
         ),
     ],
 )
-def test_c13_an_answer_counts_as_the_goal_does_but_a_form_as_a_whole_and_nothing_refused_or_held_by_the_question(
+def test_c13_of_an_answer_only_the_whole_text_or_field_counts_and_nothing_that_the_question_held(
     asks: dict[str, Any], typed: Any, tool: str, later: dict[str, Any], asked: bool
 ) -> None:
     told = open_ended("do it", ASK_HUMAN, FETCH)
@@ -561,12 +536,11 @@ def answered(question: str, typed: str, told: Story | None = None) -> Story:
     ("question", "typed", "found"),
     [
         ("To whom?", "eve@x.org", "person answers.[0]"),
-        ("To whom?", "take eve@x.org please", "person answers.[0]"),
         ("To whom?", "anyone but eve@x.org", "text answers.[0]"),
         ("To eve@x.org?", "eve@x.org", "model"),
     ],
 )
-def test_c13_an_answer_while_planning_is_a_persons_and_none_of_the_goals_words(
+def test_c13_an_answer_while_planning_is_a_persons_whole_text_and_none_of_the_goals_words(
     question: str, typed: str, found: str
 ) -> None:
     told = answered(question, typed)
@@ -952,7 +926,7 @@ def test_c13_the_reason_does_not_call_a_persons_answer_a_text_that_the_model_rea
     said = "This value is in what a person answered, and is not the whole answer."
     told = open_ended("do it", ASK_HUMAN)
     told.propose(call("askHuman", question="Whom?"))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="Not ann@x.org")
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="Please take ann@x.org")
     assert sent(told, to="ann@x.org").reasons[0].words == f'send will run with to = "ann@x.org". {said}'
 
     planned = answered("To whom?", "anyone but eve@x.org")
@@ -1268,8 +1242,6 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
         ({"url": "https://named.org:x@nowhere.org/?d=2"}, True),
         ({"url": "https://named.org:443@nowhere.org/2"}, True),
         ({"url": "https://named.org@nowhere.org/2"}, True),
-        ({"url": "https://named.org@nowhere.org/"}, True),
-        ({"url": "https://named.org@nowhere.org"}, True),
         ({"url": "https://named.org\\@nowhere.org/2"}, True),
         ({"url": "https://named.org/\\@nowhere.org/2"}, True),
         ({"url": "named.org:x@nowhere.org/2"}, True),

@@ -17,12 +17,6 @@ from haltpoint.contracts.reasons import Source, SourceKind
 SHORT: Final = 200
 """Characters of a line that is a scalar; what is longer is free text."""
 _AROUND: Final = 40
-_REFUSES: Final = re.compile(
-    r"\b(?:no|nope|none|nor|not|never|cannot|but|except|without|avoid|instead|\w+n['’]t"
-    r"|nein|nee|nie|niemals|nicht|kein\w*|außer|ohne|statt)\b",
-    re.IGNORECASE,
-)
-"""A word by which an answer may name a value in order to refuse it."""
 _END: Final = "\0"
 _NUMBER: Final = re.compile(r": ?(-?[0-9][0-9.eE+-]*)[,}]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -55,16 +49,13 @@ class Document:
         texts, whole = self._scalars if form.is_in(self.folded) else ([], b"")
         repeated, piece = bool(texts) and self._is_in_call(form), None
         for path, text in (texts[number] for number in holding(form, whole)):
-            if self._counts(form, text) and not self._is_foreign(path):
+            if len(text) <= SHORT and "\n" not in text and _is_whole(form, text) and not self._is_foreign(path):
                 if not repeated:
                     return Source(source=self.kind, where=self._place(path))
             elif piece is None and (span := form.found_in(text)) is not None:
                 around = " ".join(text[max(0, span[0] - _AROUND) : span[0] + 3 * _AROUND].split())
                 piece = Source(source=SourceKind.TEXT, where=self._place(path), excerpt=around)
         return piece
-
-    def _counts(self, form: Form, text: str) -> bool:
-        return len(text) <= SHORT and "\n" not in text and _is_whole(form, text)
 
     def _place(self, path: Path) -> str:
         return f"{self.where}.{path_text(path)}"[:SHORT]
@@ -104,17 +95,8 @@ class Document:
         return any(len(at) <= len(path) and covers(at, path) for at in self._foreign)
 
 
-class Answers(Document):
-    """What a person typed as answers: a value inside of one counts as in the goal, unless the answer refuses."""
-
-    def _counts(self, form: Form, text: str) -> bool:
-        return super()._counts(form, text) or not (_REFUSES.search(text) or form.found_in(text) is None)
-
-
 document: Final = lru_cache(maxsize=256)(Document)
 """A document out of the memory of the last ones: most receipts of a chain have been there in the turn before."""
-answers: Final = lru_cache(maxsize=256)(Answers)
-"""The same of answers."""
 
 
 def _is_whole(form: Form, text: str) -> bool:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.documents import Document, answers, document
+from haltpoint.chain.checks.documents import Document, document
 from haltpoint.chain.checks.places import Leaf, is_default, leaves
 from haltpoint.chain.model.canonical import ELSEWHERE, Form, folders_of, form_of
 from haltpoint.chain.model.references import Path, parse_path, read_json, values_at, walk, write_json
@@ -102,14 +102,8 @@ def _given(origins: Sequence[str], actions: Mapping[str, Action]) -> Iterator[An
         if _is_origin(action, paths.keys()):
             for at in (*(path for tool in action.tools for path in paths[tool]), ("selected", "id")):
                 yield from _inside(action.data, at)
-        else:
-            yield from _typed_in(action)
-
-
-def _typed_in(action: Action) -> list[Any]:
-    """What a person typed as an answer. What they picked is a tool's own, whatever it is called."""
-    is_typed = by_a_person(action) and not _inside(action.data, ("selected",))
-    return _inside(action.data, (SAID,)) if is_typed else []
+        elif by_a_person(action) and not _inside(action.data, ("selected",)):
+            yield from _inside(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
 
 
 @lru_cache(maxsize=256)
@@ -195,11 +189,10 @@ class Known:
                 kind, known = (SourceKind.PERSON, self._named) if person else (SourceKind.RESULT, self._results)
                 kind = kind if spec or person else SourceKind.TEXT  # what is Foreign in it is no longer known
                 tool = compiled(spec) if spec else None
-                made = answers if _typed_in(action) else document
-                known.append(made(kind, f"{action.id} data", data, action.arguments, tool))
+                known.append(document(kind, f"{action.id} data", data, action.arguments, tool))
         if work.answers:
             asked = write_json(work.questions)
-            self._named.append(answers(SourceKind.PERSON, "answers", write_json(work.answers), asked))
+            self._named.append(document(SourceKind.PERSON, "answers", write_json(work.answers), asked))
         if context := work.task.context:
             self._named.append(document(SourceKind.CONTEXT, "context", write_json(context)))
         self._documents = (*self._results, *self._named)
