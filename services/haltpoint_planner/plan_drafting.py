@@ -15,6 +15,7 @@ import msgspec
 from haltpoint.chain.turns.asking import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.work.thoughts import StepDecision
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import without_surrogates
@@ -48,11 +49,13 @@ def draft_plan(reply: Reply) -> Plan | str:
     return _plan(steps)
 
 
-def question_in(reply: Reply) -> str | None:
-    """What a reply without a plan asks in words, when its last sentence is a question (C11)."""
+def said_in_place(reply: Reply) -> tuple[str | None, str | None]:
+    """What a reply without a plan asks in words, when its last sentence is a question; and why it gives up (C11)."""
     words = draft_proposal(reply)
+    if words.decision is StepDecision.FAIL:
+        return None, words.content[:_DESCRIPTION]
     asks = not words.calls and not words.faults and is_question(words.content)
-    return words.content if asks else None
+    return (words.content if asks else None), None
 
 
 def _steps_in(value: object) -> list[Any] | None:

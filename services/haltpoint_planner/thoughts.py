@@ -25,7 +25,7 @@ from haltpoint_planner.parsing.only_calls import only_calls
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
-from haltpoint_planner.plan_drafting import draft_plan, question_in
+from haltpoint_planner.plan_drafting import draft_plan, said_in_place
 from haltpoint_planner.prompting.verifying import findings_in
 from haltpoint_planner.route_drafting import draft_decision
 
@@ -58,7 +58,9 @@ def reply_to(
             about["intent"] = draft_intent(reply)
             if isinstance(drafted, Plan):
                 return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
-            return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, fault=drafted, question=question_in(reply)))
+            asked, refused = said_in_place(reply)
+            about |= {"fault": drafted, "question": asked, "refused": refused}
+            return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             if request.kind is ThoughtKind.ROUTE:
                 proposal = draft_decision(reply, tools, goal, corrected=corrected)

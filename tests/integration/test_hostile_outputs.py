@@ -82,5 +82,5 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(
             continue
         assert story.dispatches == []
         if kind is ThoughtKind.ACT or not only_words(hostile):
-            assert story.told("contract.violated")
+            assert proposed.data.proposal.shown or story.told("contract.violated")
             assert story.thought.corrections

@@ -43,6 +43,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 
+_LEFT_OUT: Final = "Nothing was called in this step. "
 _MOST_DEEDS: Final = 10
 """Deeds of an earlier task of the conversation that a prompt has, the last ones."""
 
@@ -163,10 +164,15 @@ class ContextReader:
         if request.step_id is not None and context.step is None:
             return None
         reasoned = _reasoned(chain, context, head)
-        said = await self._data(chain, *(local(name) for _, name in reasoned))
-        pairs = [(step_id, thought_of(text).data) for (step_id, _), text in zip(reasoned, said, strict=True) if text]
+        said = await self._data(chain, *(local(name) for *_, name in reasoned))
+        found = [
+            (step_id, how, thought_of(text).data)
+            for (step_id, how, _), text in zip(reasoned, said, strict=True)
+            if text
+        ]
         findings = tuple(
-            (step_id, str(json.loads(told).get("proposal", {}).get("content", ""))) for step_id, told in pairs
+            (step_id, how + str(json.loads(told).get("proposal", {}).get("content", "")))
+            for step_id, how, told in found
         )
         earlier = [one.chain_id for one in asked.earlier]
         done = await asyncio.gather(*map(self._deeds_before, earlier))
@@ -262,12 +268,16 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...], undone: froze
     return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, stored.id, says)
 
 
-def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
-    """The completed reasoning steps of the plan and the thought that completed each."""
+def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str, str]]:
+    """The steps that ended with words of the model, what goes before these in a prompt, and the thought that had them:
+    completed reasoning steps, and those that it has given up as not needed (C11).
+    """
     steps = context.plan.steps if context.plan else ()
     runs = [decode_step(head.get(f"s{index}".encode(), b"0")) for index in range(len(steps))]
-    return [
-        (step.id, thought_id(chain, step.id, run.turn + 1, run.attempt))
+    ended = (
+        (step.id, _LEFT_OUT if run.status is StepStatus.SKIPPED else "", run)
         for step, run in zip(steps, runs, strict=True)
-        if step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED and run.attempt
-    ]
+        if run.status is StepStatus.SKIPPED
+        or (run.status is StepStatus.COMPLETED and step.step_type is StepType.REASONING)
+    )
+    return [(name, how, thought_id(chain, name, run.turn + 1, run.attempt)) for name, how, run in ended if run.attempt]

@@ -32,7 +32,6 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
 _NOT_MINE: Final = 'If it is not your work, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
-_SAY_WHY: Final = "call nothing and say so in words"
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
     "Decide now who works on it: reply with the one JSON object and nothing else. No tool can be called."
@@ -116,10 +115,11 @@ def _act(context: Context) -> Prompt:
 
 
 def _may_decline(context: Context, specs: list[ToolSpec]) -> bool:
-    """Whether words may be right again where a call of an effect is due: it may not be needed (C11). So no effect is
-    forced that the goal makes conditional, and any other one only when words have come twice.
+    """Whether the model may say again that a call is not needed (C11). So no effect is forced that the goal makes
+    conditional; any other one, and what is looked up after the first result, only when words have come twice.
     """
-    if not _violations(context) <= _ONLY_WORDS or not all(map(with_effects, specs)):
+    effects = all(map(with_effects, specs))
+    if not _violations(context) <= _ONLY_WORDS or not (effects or context.receipts):
         return False
     return context.request.attempt < _FORCED or any(condition_of(context.asked, spec.name) for spec in specs)
 
@@ -232,7 +232,8 @@ def _plan_task(context: Context) -> str:
     inside = sorted({name for spec in context.tools.values() for name in spec.inside} - context.tools.keys())
     if changing := [spec for name in inside if with_effects(spec := context.known[name])]:
         lines += ["", "For the intent only, the tools of the agents: no step names these.", *map(described, changing)]
-    return "\n".join([*lines, "", _goal(context)])
+    lines += ["", _goal(context)]
+    return "\n".join(lines if context.task.asked is None else [*lines, _NOT_MINE])
 
 
 def _step_task(context: Context, due: str = "") -> str:
@@ -272,7 +273,9 @@ def _what_is_due(context: Context) -> str:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
         when = condition_of(context.asked, spec.name) if with_effects(spec) else None
-        unless = f' It is asked for only "{when}": if a result shows otherwise, {_SAY_WHY}.' if when else ""
+        unless = (
+            f' It is asked for only "{when}": if a result shows otherwise, answer {_GIVE_UP} instead.' if when else ""
+        )
         return f"{why}Call {spec.name} now, once, and nothing else.{ids}{unless}"
     after = ", one after the other" if len(context.owed) > 1 else ""
     return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."

@@ -14,20 +14,26 @@ KNOWN: Final = frozenset(
 """The keys by which a result speaks of itself: one without any of them is data."""
 
 _WORDS = ("error", "message")
+_ABOUT: Final = KNOWN | {
+    "message", "error_type", "errorType", "suggestion", "recoverable", "code", "status", "status_code", "details",
+    "invalid_fields", "invalidFields", "retry_after", "retryAfter", "no_effect", "noEffect",
+}  # fmt: skip
+"""The keys of an error: a text as `error` beside any other key is data."""
 
 
 def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str, Any] | None:
     """The fields of an outcome that `raw` stands for; None when it is data.
 
     `declared` are the fields of the tool's own result type: those are data, whatever they are called. Where there are
-    none, a text as `error` says that the call failed, unless `success`, `ok` or `isError` says that it did not.
+    none, a text as `error` with nothing but an error beside it says that the call failed, unless `success`, `ok` or
+    `isError` says that it did not.
     """
     said = {key: raw[key] for key in raw if isinstance(key, str) and key not in declared}
     if _first(said, "requires_confirmation", "requiresConfirmation") is True and (asked := _confirmation(said)):
         return {"success": True, "next_action": NextAction.CONFIRMATION_NEEDED, "confirmation": asked}
     failed = said.get("ok") is False or _first(said, "isError", "is_error") is True
     fine = said.get("success") is True or said.get("ok") is True or _first(said, "isError", "is_error") is False
-    text = None if declared or fine else said.get("error")
+    text = None if declared or fine or not said.keys() <= _ABOUT else said.get("error")
     alone = isinstance(text, str) and text.strip() != ""
     if said.get("success") is False or alone or (failed and any(said.get(key) for key in _WORDS)):
         return {"success": False, "next_action": NextAction.ERROR, "error": _error(said)}

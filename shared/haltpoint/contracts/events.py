@@ -81,6 +81,9 @@ class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
         question: Annotated[str | None, Meta(description="what the model asks in words in place of a plan (C11)")] = (
             None
         )
+        refused: Annotated[str | None, Meta(description="why the model gives the task up in place of a plan (C11)")] = (
+            None
+        )
         usage: Usage = Usage()
 
     data: Data

@@ -198,7 +198,7 @@ def test_f2_a_receipt_without_an_effect_is_cited_by_its_mark_alone() -> None:
     told.propose(call("look", query="x"))
     told.result()
     told.propose(content="Nobody is overdue: [[react.1]].")
-    assert told.chain.answer == "Nobody is overdue: [react.1]."
+    assert told.chain.answer == "Nobody is overdue: [react.1: look]."
 
 
 def test_f2_of_a_tool_that_is_gone_the_name_is_told() -> None:

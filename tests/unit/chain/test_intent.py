@@ -772,7 +772,7 @@ def test_c12_at_the_answer_of_a_plan_the_words_say_why_not(words: str) -> None:
     story.say(words)
 
     status = ChainStatus.COMPLETED if "[[" in words else ChainStatus.FAILED
-    shown = words.replace("[[s.1]]", "[s.1]")
+    shown = words.replace("[[s.1]]", "[s.1: find_person]")
     assert (story.chain.status, story.chain.answer) == (status, shown)
 
 

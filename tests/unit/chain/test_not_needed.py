@@ -13,6 +13,7 @@ from tests.support.builders import OK, call, plan, spec
 from tests.unit.chain.story import Story
 
 LIST = spec("list_invoices", description="List the invoices.")
+FIND = spec("find_payee", description="Find who is paid.")
 PAY = spec("pay", read_only=False, description="Pay an invoice.")
 NONE_DUE = "No invoice is overdue."
 CONDITION = "if there are any"
@@ -35,76 +36,76 @@ def planned(when: str | None = CONDITION, *, mode: Mode = Mode.STRICT, policy: P
 
 
 @pytest.mark.parametrize("mode", [Mode.STRICT, Mode.ADVISORY])
-@pytest.mark.parametrize("give_up", [False, True])
-def test_c11_words_that_cite_the_result_end_a_step_as_not_needed(mode: Mode, give_up: bool) -> None:
-    story = planned(mode=mode)
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=give_up)
+@pytest.mark.parametrize("when", [None, CONDITION])
+def test_c11_a_step_is_given_up_for_a_cited_result_and_said_not_to_be_done(mode: Mode, when: str | None) -> None:
+    story = planned(when, mode=mode)
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
 
     assert story.statuses == {"s1": "completed", "s2": "skipped"}
     assert story.told("contract.violated") == []
     assert [one["reason"] for one in story.told("step.skipped")] == [f"{NONE_DUE} [[s1.1]]"]
     assert story.thought.kind is ThoughtKind.ANSWER
-    story.say("Nothing had to be paid.")
+    story.say("Nothing was overdue [[s1.1]].")
+    if when is None and mode is Mode.STRICT:
+        story.say("Nothing was overdue [[s1.1]].")
     assert story.chain.status is ChainStatus.COMPLETED
-    assert [(one.tool, one.message) for one in story.chain.unfulfilled] == [("pay", CONDITION)]
+    assert [(one.tool, one.message) for one in story.chain.unfulfilled] == [("pay", when or "")]
 
 
-@pytest.mark.parametrize("give_up", [False, True])
-def test_c11_words_are_enough_where_the_goal_makes_the_effect_conditional(give_up: bool) -> None:
+def test_c11_a_reason_is_enough_where_the_goal_makes_the_effect_conditional() -> None:
     story = planned()
-    story.propose(content=NONE_DUE, give_up=give_up)
+    story.propose(content=NONE_DUE, give_up=True)
     assert (story.statuses["s2"], story.told("contract.violated")) == ("skipped", [])
 
 
-@pytest.mark.parametrize(("give_up", "violation"), [(False, Violation.NO_CALL), (True, Violation.UNFOUNDED_FAIL)])
-def test_c11_the_correction_shows_the_way_out(give_up: bool, violation: Violation) -> None:
-    story = planned(when=None)
-    story.propose(content=NONE_DUE, give_up=give_up)
+@pytest.mark.parametrize("when", [None, CONDITION])
+@pytest.mark.parametrize("words", ["I am paying it now.", f"{NONE_DUE} [[s1.1]]"])
+def test_c3_words_alone_end_no_tool_step_and_the_correction_shows_the_way_out(when: str | None, words: str) -> None:
+    story = planned(when)
+    story.propose(content=words)
+
+    assert story.statuses["s2"] == "in_progress"
     (told,) = story.thought.corrections
-    assert told.violation is violation
+    assert told.violation is Violation.NO_CALL
+    assert '"next_step_decision": "fail"' in told.message
     assert "cite it by its mark: [[s1.1]] (list_invoices)." in told.message
 
 
-def test_c12_an_effect_without_a_condition_needs_a_cited_result_in_the_step_and_in_the_answer() -> None:
+@pytest.mark.parametrize("why", ["[[s2.1]] is done", "[[s1.2]]", "", "`[[s1.1]]`", NONE_DUE])
+def test_c11_a_reason_that_cites_no_result_is_a_violation_where_there_is_no_condition(why: str) -> None:
     story = planned(when=None)
-    for _ in range(2):
-        story.propose(content=NONE_DUE)
+    story.propose(content=why, give_up=True)
     assert story.statuses["s2"] == "in_progress"
-    story.propose(content=f"{NONE_DUE} [[s1.1]]")
-    assert story.statuses["s2"] == "skipped"
+    assert story.thought.corrections[0].violation is Violation.UNFOUNDED_FAIL
+    assert "[[s1.1]]" in story.thought.corrections[0].message
+
+
+def test_c12_the_answer_too_cites_why_an_effect_without_a_condition_was_not_needed() -> None:
+    story = planned(when=None)
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
     story.say("Nothing was paid.")
     assert story.thought.corrections[0].violation is Violation.UNFULFILLED
-    story.say("Nothing was overdue [[s1.1]].")
-    assert story.chain.status is ChainStatus.COMPLETED
-    assert [one.tool for one in story.chain.unfulfilled] == ["pay"]
-
-
-@pytest.mark.parametrize("words", ["[[s2.1]] is done", "[[s1.2]]", "", "`[[s1.1]]`"])
-def test_c11_words_that_cite_no_result_end_nothing(words: str) -> None:
-    story = planned(when=None)
-    story.propose(content=words)
-    assert story.statuses["s2"] == "in_progress"
 
 
 def test_c2_what_a_pattern_demands_is_not_left_out() -> None:
     pattern = Pattern(id="pay", pattern="pay", tools=("pay",))
     story = planned(policy=Policy(patterns=(pattern,)))
-    story.propose(content=f"{NONE_DUE} [[s1.1]]")
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
     assert story.statuses["s2"] == "in_progress"
     assert "cite" not in story.thought.corrections[0].message
 
 
-def test_c3_words_end_no_step_that_looks_something_up() -> None:
-    story = planned()
-    story = Story(Task(goal="List them", style=Style.PLAN), LIST, PAY)
+def test_c11_what_would_be_looked_up_for_it_is_given_up_with_a_cited_result_alone() -> None:
+    story = Story(Task(goal="Pay those that are due", style=Style.PLAN), LIST, FIND, PAY)
     story.submit()
-    story.draft(
-        plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("list_invoices",)))
-    )
+    find = Step(id="s2", required_tools=("find_payee",), dependencies=("s1",))
+    story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), find, Step(id="s3", required_tools=("pay",))))
     story.propose(call("list_invoices"))
     story.result(OK)
-    story.propose(content="I know them [[s1.1]].")
+    story.propose(content=NONE_DUE, give_up=True)
     assert story.statuses["s2"] == "in_progress"
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    assert story.statuses == {"s1": "completed", "s2": "skipped", "s3": "in_progress"}
 
 
 def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_as_a_call_that_was_not_made() -> None:
@@ -113,6 +114,6 @@ def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_as_a_call_that_
     story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("pay",))))
     story.propose(call("list_invoices"))
     story.result(OK)
-    story.propose(content="None is due [[s1.1]].")
+    story.propose(content="None is due [[s1.1]].", give_up=True)
     story.say("Nothing was paid.")
     assert [(one.tool, one.why.value) for one in story.chain.unfulfilled] == [("pay", "never_executed")]

@@ -461,7 +461,7 @@ def test_d3_none_of_them_goes_back_to_the_model_with_a_new_row_of_strikes() -> N
     assert begun(tree.root) == ["billing"]
 
 
-USELESS = [Proposal(content="x", faults=("the reply is cut off",)), decision("billing")]
+USELESS = [Proposal(content="x", faults=("the reply is cut off",)), decision("billing"), decision("legal")]
 
 
 @pytest.mark.parametrize("reply", USELESS)
@@ -480,7 +480,7 @@ def test_d3_unless_the_model_wants_another_agent() -> None:
     tree.root.take(decision("billing"))
     ended(tree)
     for _ in range(3):
-        tree.root.take(decision("legal"))
+        tree.root.take(decision("technical", "legal"))
     assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
 
 

@@ -1299,6 +1299,12 @@ def test_c13_a_read_only_tool_asks_for_a_url_that_the_model_put_together(
     assert (sent(told, tool, **arguments).reasons != ()) == asked
 
 
+@pytest.mark.parametrize(("path", "asked"), [("start", False), ("other", True)])
+def test_c13_a_page_that_the_user_wrote_without_its_scheme_is_the_users(path: str, asked: bool) -> None:
+    told = open_ended("what does named.org/start say?", FETCH)
+    assert (sent(told, "fetch", url=f"https://named.org/{path}").reasons != ()) == asked
+
+
 @pytest.mark.parametrize(
     "query",
     [

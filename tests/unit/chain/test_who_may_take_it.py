@@ -11,6 +11,7 @@ from msgspec import structs
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
@@ -301,6 +302,29 @@ def test_c12_an_agent_that_fails_reports_for_no_tool_that_it_may_not_call() -> N
     assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
 
 
+def test_c12_a_later_agent_that_ends_well_without_the_effect_owes_it_again() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    failing(tree, "billing", ErrorType.NOT_FOUND)
+    tree.root.take(decision("billing", task="Try order 17"))
+    ended(tree, words="It is refunded.")
+    tree.root.propose(content="Order 17 was refunded.")
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+
+
+def test_c12_an_agent_that_refuses_the_task_reports_nothing() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    failing(tree, "billing", None)
+    tree.root.propose(content="It is done.")
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+
+
+def test_c11_a_question_after_an_agents_failure_still_goes_to_a_person() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    failing(tree, "billing", ErrorType.NOT_FOUND)
+    tree.root.propose(content="Which order number do you mean?")
+    assert tree.root.chain.status is ChainStatus.AWAITING_INPUT
+
+
 # ---- an agent that does not take it ----------------------------------------------------------------------------------
 
 
@@ -323,3 +347,20 @@ def test_c11_without_a_word_it_is_asked_once_more_as_is_a_task_of_a_users_own() 
     own.read(Intent())
     own.propose(content="This is not my work.", give_up=True)
     assert [one.thought.corrections[0].violation for one in (child, own)] == [Violation.UNFOUNDED_FAIL] * 2
+
+
+def test_c11_an_agent_that_makes_plans_may_say_so_in_place_of_one() -> None:
+    agents = Agents((structs.replace(AGENTS[1], style=Style.PLAN), AGENTS[2]), supervisor=Supervisor())
+    tree = Tree(Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), agents)
+    tree.root.submit(read=False)
+    tree.root.read(Intent())
+    tree.root.take(decision("billing"))
+    child = tree.begun(tree.root.last)
+    assert child.thought.kind is ThoughtKind.PLAN
+    name, words = child.thought.thought_id, "This is not my work."
+    data = PlanDrafted.Data(thought_id=name, fault="there is no plan", refused=words)
+    child.hear(PlanDrafted(id="p", source="test", subject=child.chain.id, data=data))
+    assert (child.chain.status, child.chain.strikes) == (ChainStatus.FAILED, 0)
+    tree.report(child)
+    error = next(reversed(tree.root.chain.actions.values())).error
+    assert error == ErrorInfo(ErrorType.VALIDATION, words, recoverable=True)

@@ -336,5 +336,5 @@ def test_f2_the_words_of_a_step_are_shown_with_their_marks_rendered() -> None:
             thoughts={"c.s.t1.1": thought},
         )
     )
-    assert view.steps[0].result == 'See Sent, Look: q "y", [s.3: unproven] and [s.4: unproven].'
+    assert view.steps[0].result == "See Sent, [s.2: look], [s.3: unproven] and [s.4: unproven]."
     assert view.steps[0].thoughts[0].content == words

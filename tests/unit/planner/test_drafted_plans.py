@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.contracts.work.plans import OnFailure, Plan, StepType
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.plan_drafting import draft_plan, question_in
+from haltpoint_planner.plan_drafting import draft_plan, said_in_place
 
 
 def drafted(words: object, **more: Any) -> Plan:
@@ -151,7 +151,12 @@ def test_a_plan_without_steps_and_one_with_too_many() -> None:
     ],
 )
 def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, question: str | None) -> None:
-    assert question_in(Reply(words)) == question
+    assert said_in_place(Reply(words)) == (question, None)
+
+
+def test_c11_the_form_that_gives_up_in_place_of_a_plan_is_read_with_its_reason() -> None:
+    words = '{"next_step_decision": "fail", "content": "This is not my work?"}'
+    assert said_in_place(Reply(words)) == (None, "This is not my work?")
 
 
 def test_c8_a_drafted_step_may_say_how_many_of_its_calls_run_side_by_side() -> None:

@@ -244,7 +244,10 @@ def test_c10_an_effect_is_forced_only_when_words_have_come_twice_and_never_one_w
 def test_c11_the_prompt_of_a_conditional_effect_says_how_to_leave_it_out() -> None:
     asked = IntentEntry(tools=("send_message",), words="Tell John", when="if he is late")
     told = text(prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), asked=(asked,))))
-    assert 'It is asked for only "if he is late": if a result shows otherwise, call nothing and say so in words' in told
+    assert (
+        'It is asked for only "if he is late": if a result shows otherwise, answer {"next_step_decision": "fail"'
+        in told
+    )
     assert "asked for only" not in text(prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),))))
 
 

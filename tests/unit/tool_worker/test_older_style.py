@@ -209,6 +209,16 @@ def test_b7_an_error_alone_is_data_where_the_tool_declares_its_result() -> None:
     assert read_result(giving(Score), told).outcome.satisfies
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [{"ticket_id": "T-77", "error": "left unassigned"}, {"state": "failed", "host": "db-3", "error": "disk full"}],
+)
+def test_b7_an_error_beside_other_data_is_data(raw: dict[str, str]) -> None:
+    """The effect has happened, and what there is to know is in the other fields."""
+    reading = read_result(UNTYPED[0], raw)
+    assert (reading.outcome.satisfies, json.loads(reading.data)) == (True, raw)
+
+
 @pytest.mark.parametrize("name", ["requires_confirmation", "requiresConfirmation"])
 @pytest.mark.parametrize(
     ("target", "read"),

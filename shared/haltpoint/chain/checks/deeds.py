@@ -198,5 +198,5 @@ def _line_of(work: Work, mark: Mark) -> str | None:
         return None
     spec, deed = work.world.spec(action.tool), action.told.deed
     if deed is None and not with_effects(spec):
-        return f"[{mark['step']}.{mark['number']}]"
+        return f"[{mark['step']}.{mark['number']}: {action.tool}]"
     return deed.says if deed else deed_line(spec, action.ran, action.data)

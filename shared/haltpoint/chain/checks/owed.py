@@ -90,11 +90,18 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
 
 def owed(work: Work) -> tuple[NotDone, ...]:
     """Those that it asks for without a condition and that the task lets a model do. An agent that has failed has
-    reported an error for all that it may call (I1).
+    reported an error for all that it may call (I1), until another that may call it has ended well; one that has refused
+    the task reports nothing.
     """
     due = [one for one in unfulfilled(work) if not one.message]
-    within = _in_reach(work) if due else set[str]()
-    within -= {name for one in work.actions.values() if one.error for name in work.world.spec(one.tool).inside}
+    within, reported = _in_reach(work) if due else set[str](), set[str]()
+    for one in work.actions.values() if due else ():
+        inside = work.world.spec(one.tool).inside
+        if one.error and one.error.error_type is not ErrorType.VALIDATION:
+            reported.update(inside)
+        elif one.satisfies:
+            reported.difference_update(inside)
+    within -= reported
     return tuple(one for one in due if any(name in within for name in one.tools))
 
 
@@ -119,40 +126,43 @@ def remind(work: Work) -> tuple[Correction, ...]:
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
     last = "Call it now. Or, if" if router(work) is None else "Decide which agent does it. Or, if"
     last = "It cannot be called any more. If" if all(run.status.done for run in work.run) else last
-    why = f"{last} a result shows that it is not needed, say so and cite it by its mark: {_citable(work)}."
+    why = (
+        f"{last} a result shows that it is not needed, say so and cite it by its mark: {_citable(work) or 'none yet'}."
+    )
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
     )
 
 
-def not_needed(work: Work, missing: tuple[str, ...], words: str) -> bool:
-    """Whether words may end a step of a drafted plan in which these tools with effects have not succeeded (C11): the
-    goal asks for them under a condition, or the words cite the result that shows why.
+def not_needed(work: Work, missing: tuple[str, ...], why: str) -> bool:
+    """Whether a model may give up a step of a drafted plan in which these tools have not succeeded (C11): the goal asks
+    for their effects under a condition, or the reason cites the result that shows it.
     """
-    asked = intent_of(work).effects_asked
-    conditional = bool(words.strip()) and all(condition_of(asked, name) for name in missing)
-    return _may_be_left(work, missing) and (conditional or cites(work, words))
+    asked, effects = intent_of(work).effects_asked, all(with_effects(work.world.spec(name)) for name in missing)
+    conditional = effects and bool(why.strip()) and all(condition_of(asked, name) for name in missing)
+    return _may_be_left(work, missing) and (conditional or cites(work, why))
 
 
 def way_out(work: Work, missing: tuple[str, ...]) -> str:
-    """How a model says that a step is not needed; empty where it must be carried out."""
-    if not _may_be_left(work, missing):
+    """How a model says that a step is not needed; empty where it must be carried out, or nothing can show that."""
+    marks = _citable(work)
+    if not _may_be_left(work, missing) or not marks:
         return ""
-    return f" Or, if a result shows that it is not needed, say so in words and cite it by its mark: {_citable(work)}."
+    form = '{"next_step_decision": "fail", "content": "<why>"}'
+    return f" Or, if a result shows that it is not needed, answer {form} and cite it by its mark: {marks}."
 
 
 def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:
-    """Whether no rule demands one of these tools: they have effects, and no pattern has found them in the words."""
+    """Whether no pattern has found in the words that one of these tools is required."""
     required = {name for _, tools in _asked(work, by_patterns=True) for name in tools}
-    effects = all(with_effects(work.world.spec(name)) for name in missing)
-    return work.origin is PlanOrigin.DRAFTED and bool(missing) and effects and required.isdisjoint(missing)
+    return work.origin is PlanOrigin.DRAFTED and bool(missing) and required.isdisjoint(missing)
 
 
 def _citable(work: Work) -> str:
     """The marks of the last results without effects, each with its tool."""
     done = [one for one in work.actions.values() if one.satisfies and not with_effects(work.world.spec(one.tool))]
-    return ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:]) or "none yet"
+    return ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
 
 
 def falls_short(work: Work) -> str | None:

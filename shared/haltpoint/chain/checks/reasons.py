@@ -197,6 +197,8 @@ def _carries_out(checked: CheckedCall, leaf: Leaf, source: Source) -> bool:
     host = _HOST.fullmatch(text)
     if source.source is not SourceKind.MODEL or (host and known.named(form_of(host[1]))):
         return False
+    if host and "://" in text and known.named(form_of(text.partition("://")[2])):  # written without its scheme
+        return False
     if host or any(map(_FIRST.fullmatch, _to_clients(text))) or is_target(leaf, checked.judged):
         return True
     parts = (part[0].rstrip(".,;:!?)]}>'\"") for part in _URL.finditer(text))

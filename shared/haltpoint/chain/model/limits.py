@@ -127,15 +127,6 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
-def reached(used: int, below: int, budget: int | None, policy: int | None) -> int | None:
-    """The limit that a chain has reached: its budget's, together with its agents (`below`), else the policy's; None: it
-    may use one more.
-    """
-    if budget is not None and used + below >= budget:
-        return budget
-    return policy if policy is not None and used >= policy else None
-
-
 def used_up(budget: Budget, spent: Spent) -> str:
     """The first part of a budget of which nothing is left; "" when there is none."""
     limits = ((name, getattr(budget, name)) for name in ("turns", "actions", "tokens", "cost"))

@@ -21,7 +21,6 @@ from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.limits import reached
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
     Reference,
@@ -110,12 +109,12 @@ def send(
     """
     index, spec, literal = call.index, call.spec, work.origin is PlanOrigin.LITERAL
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
-    own = None if literal else work.world.policy.max_actions
-    most = reached(work.actions_used + inside, work.below.actions, work.task.budget.actions, own)
-    if most is not None:
-        why = (
-            f"the chain has used up its {count(most, 'action')}" if most else "the budget has no action for this chain"
-        )
+    used, budget, own = work.actions_used + inside, work.task.budget.actions, work.world.policy.max_actions
+    out = budget is not None and used + work.below.actions >= budget
+    if out or (not literal and used >= own):
+        most = own if budget is None or not out else budget
+        why = f"the chain has used up its {count(most, 'action')}"
+        why = why if most else "the budget has no action for this chain"
         return failed(Code.OVER_BUDGET, why, work.steps[index].id)
     try:
         encoded, wrong = json.encode(call.arguments), ""

@@ -39,6 +39,11 @@ def failed_by_tool(index: int, code: Code, tool: str, fault: ErrorInfo) -> StepE
     return step_failed(index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
 
 
+def refusal(why: str) -> ErrorInfo:
+    """What the caller of an agent reads when the agent does not take the task (C11)."""
+    return ErrorInfo(ErrorType.VALIDATION, why[:WHY])
+
+
 def too_late(work: Work) -> Failure | None:
     """The end of a chain whose time is over; None when it has time left."""
     if work.now < work.deadline:

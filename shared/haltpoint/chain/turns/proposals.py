@@ -8,7 +8,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.intent import forbidden, look_at_goal
-from haltpoint.chain.checks.owed import not_needed, owed, pattern_faults, remind, way_out
+from haltpoint.chain.checks.owed import not_needed, pattern_faults, remind, unfulfilled, way_out
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
@@ -19,7 +19,7 @@ from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.ending import WHY, failed_by_tool
+from haltpoint.chain.turns.ending import WHY, failed_by_tool, refusal
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.routing import (
@@ -45,7 +45,7 @@ from haltpoint.chain.turns.strikes import (
 )
 from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.results import ErrorInfo, ErrorType
+from haltpoint.contracts.results import ErrorInfo
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
@@ -131,8 +131,6 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return question
     if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
         return failed_by_tool(index, Code.GIVEN_UP, *error)
-    if tool_step and not unrouted and not_needed(work, missing_tools(work, index), words):
-        return StepEnd(index, skipped=words)
     due_call = no_decision(work) if unrouted else no_call(work, index)
     faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
@@ -167,7 +165,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
     if not_needed(work, missing := missing_tools(work, index), proposal.content):
         return StepEnd(index, skipped=proposal.content)
     if work.task.asked is not None and (why := proposal.content.strip()[:WHY]):
-        return step_failed(index, Code.GIVEN_UP, why, why, ErrorInfo(ErrorType.VALIDATION, why))
+        return step_failed(index, Code.GIVEN_UP, why, why, refusal(why))
     text = (
         f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
         'Continue with it, and say "next_step_decision": "fail" only after an error.' + way_out(work, missing)
@@ -265,7 +263,7 @@ def _asks(work: Work, index: int, words: str, *, owes: bool) -> bool:
     """Whether words are a question to a person, and no result that ends in one: a translation, a draft of a mail."""
     if work.origin is PlanOrigin.DRAFTED and not owes:
         return is_only_question(words) and bool(work.graph.dependants[index])
-    return is_question(words) and (owes or bool(owed(work)))
+    return is_question(words) and (owes or bool(unfulfilled(work)))
 
 
 def _ask(work: Work, index: int, said: str) -> Next | None:

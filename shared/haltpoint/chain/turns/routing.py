@@ -112,9 +112,10 @@ def at_limit(work: Work, index: int, said: Supervisor, *, again: bool) -> Next:
     work.edit(index).taken = len(proposal.calls) + 1  # its faults were told, and nothing of it is held
     if not strikes_exhausted(work, index):
         return _unnamed(work, index, asks=said.on_bound is OnBound.ASK)
+    takers = _takers(work, index)
     served = any(one.satisfies and one.told.agent for one in work.actions.values())
     fault = work.case[-1].violation
-    wants_another = decided(work, proposal) and fault is not Violation.STUCK
+    wants_another = fault is not Violation.STUCK and bool({one.tool for one in decided(work, proposal)} & {*takers})
     if served and not wants_another and not pattern_faults(work):
         work.words = ""
         return StepEnd(index)

@@ -8,6 +8,7 @@ whether it may have it. With `parallel` 1 this is one step at a time, and one th
 from dataclasses import replace
 from typing import assert_never
 
+from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.model.outputs import (
     Ask,
@@ -211,4 +212,4 @@ def _last(work: Work) -> Next:
         return think_answer(work)
     if work.words:
         return deliver(work, work.words, work.awaited(0))
-    return Completed(stand_in(work, work.own.silent))
+    return Completed(stand_in(work, work.own.silent if router(work) is None else work.own.unnamed))

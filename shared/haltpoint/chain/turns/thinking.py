@@ -101,8 +101,11 @@ def think_step(
 
 
 def _most_turns(work: Work) -> int | None:
-    """The limit of turns that the chain has reached."""
-    return limits.reached(work.turns, work.below.turns, work.task.budget.turns, work.world.policy.max_chain_turns)
+    """The limit of turns that the chain has reached, that of its budget together with its agents; None: one is left."""
+    most, own = work.task.budget.turns, work.world.policy.max_chain_turns
+    if most is not None and work.turns + work.below.turns >= most:
+        return most
+    return own if work.turns >= own else None
 
 
 def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> Next:
@@ -156,7 +159,7 @@ def stand_in(work: Work, why: str) -> str:
     """
     if work.answer:
         return work.answer
-    done = (one for one in work.actions.values() if one.satisfies)
+    done = (one for one in work.actions.values() if one.satisfies and not one.told.cached)
     told = ((one.tool, str(read_json(one.data)["text"]) if one.told.agent else one.data) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
     return "\n".join((f"{work.own.unanswered}: {why}.", *((work.own.results, *lines) if lines else ())))

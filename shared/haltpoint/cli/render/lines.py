@@ -75,6 +75,8 @@ def title(step: StepView) -> Line:
     needs = [f"needs {visible(', '.join(tools))}"] if tools else []
     if step.tool_validation_mode is not Mode.STRICT:
         needs.append(step.tool_validation_mode.value)
+    if step.status == "skipped" and isinstance(step.result, str):
+        needs.append(f"not needed: {visible(step.result)}")
     text = visible(step.label or step.description or step.id)
     return Line(0, mark, text, " · ".join(needs), passing=mark is Mark.PENDING, at=step.started_at)
 

@@ -18,13 +18,11 @@ from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.results import NextAction, Outcome
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView, ViolationView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.runtime.store.rows import Kind, StoredAction
 from haltpoint.runtime.views import contract_view
-from haltpoint.runtime.views.answer_view import ran_line
 from haltpoint.runtime.views.log_view import Times, moment
 from haltpoint.runtime.views.record import ChainRecord
 
@@ -81,7 +79,7 @@ def _result(
     last = next((one for one in actions if one.id.endswith(f".{run.last_ok}")), None)
     if last is not None and last.receipt:
         return last.receipt.data
-    if not thoughts or run.status is not StepStatus.COMPLETED:
+    if not thoughts or run.status not in (StepStatus.COMPLETED, StepStatus.SKIPPED):
         return None
     steps = {step.id for step, _ in record.steps}
     return rendered(thoughts[-1].content, steps, lambda mark: _cited(record, mark), record.words.unproven)[0]
@@ -94,7 +92,7 @@ def _cited(record: ChainRecord, mark: Mark) -> str | None:
     if action is None or action.receipt is None or not action.receipt.satisfies:
         return None
     deed = action.receipt.metadata.deed
-    return deed.says if deed else ran_line(action, ToolSpec(name=action.tool))
+    return deed.says if deed else f"[{mark['step']}.{mark['number']}: {action.tool}]"
 
 
 def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionView:
