@@ -52,10 +52,9 @@ def draft_plan(reply: Reply) -> Plan | str:
 def said_in_place(reply: Reply) -> tuple[str | None, str | None]:
     """What a reply without a plan asks in words, when its last sentence is a question; and why it gives up (C11)."""
     words = draft_proposal(reply)
-    if words.decision is StepDecision.FAIL:
-        return None, words.content[:_DESCRIPTION]
     asks = not words.calls and not words.faults and is_question(words.content)
-    return (words.content if asks else None), None
+    refuses = words.decision is StepDecision.FAIL
+    return words.content if asks else None, words.content[:_DESCRIPTION] if refuses else None
 
 
 def _steps_in(value: object) -> list[Any] | None:

@@ -43,7 +43,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 
-_LEFT_OUT: Final = "Nothing was called in this step. "
+_LEFT_OUT, _REST_LEFT_OUT = "Nothing was done in this step. ", "The rest of this step was left out. "
 _MOST_DEEDS: Final = 10
 """Deeds of an earlier task of the conversation that a prompt has, the last ones."""
 
@@ -275,7 +275,7 @@ def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list
     steps = context.plan.steps if context.plan else ()
     runs = [decode_step(head.get(f"s{index}".encode(), b"0")) for index in range(len(steps))]
     ended = (
-        (step.id, _LEFT_OUT if run.status is StepStatus.SKIPPED else "", run)
+        (step.id, "" if run.status is StepStatus.COMPLETED else _REST_LEFT_OUT if run.last_ok else _LEFT_OUT, run)
         for step, run in zip(steps, runs, strict=True)
         if run.status is StepStatus.SKIPPED
         or (run.status is StepStatus.COMPLETED and step.step_type is StepType.REASONING)

@@ -45,6 +45,7 @@ _FORCED: Final = 3  # the attempt from which on words are not taken for an effec
 
 _NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
 _ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL}
+_DECLINED: Final = _ONLY_WORDS | {Violation.UNFOUNDED_FAIL, Violation.FALSE_MARK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def _may_decline(context: Context, specs: list[ToolSpec]) -> bool:
     conditional; any other one, and what is looked up after the first result, only when words have come twice.
     """
     effects = all(map(with_effects, specs))
-    if not _violations(context) <= _ONLY_WORDS or not (effects or context.receipts):
+    if not _violations(context) <= _DECLINED or not (effects or context.receipts):
         return False
     return context.request.attempt < _FORCED or any(condition_of(context.asked, spec.name) for spec in specs)
 

@@ -5,6 +5,7 @@ to be asked first. It is read into the form of section B; what it does not say s
 from collections.abc import Mapping
 from typing import Any, Final
 
+from haltpoint.chain.model.canonical import words_of
 from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint_tool_worker.results.failures import MESSAGE
 
@@ -14,11 +15,12 @@ KNOWN: Final = frozenset(
 """The keys by which a result speaks of itself: one without any of them is data."""
 
 _WORDS = ("error", "message")
-_ABOUT: Final = KNOWN | {
-    "message", "error_type", "errorType", "suggestion", "recoverable", "code", "status", "status_code", "details",
-    "invalid_fields", "invalidFields", "retry_after", "retryAfter", "no_effect", "noEffect",
-}  # fmt: skip
-"""The keys of an error: a text as `error` beside any other key is data."""
+_ABOUT: Final = frozenset(
+    ("success", "ok", "is_error", "error", "message", "error_type", "type", "suggestion", "hint", "recoverable", "code",
+     "error_code", "status", "status_code", "details", "detail", "error_description", "invalid_fields", "retry_after",
+     "no_effect", "timestamp", "path", "request_id", "trace_id")
+)  # fmt: skip
+"""The keys of an error, in any case: a text as `error` beside another key is data."""
 
 
 def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str, Any] | None:
@@ -33,7 +35,8 @@ def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str
         return {"success": True, "next_action": NextAction.CONFIRMATION_NEEDED, "confirmation": asked}
     failed = said.get("ok") is False or _first(said, "isError", "is_error") is True
     fine = said.get("success") is True or said.get("ok") is True or _first(said, "isError", "is_error") is False
-    text = None if declared or fine or not said.keys() <= _ABOUT else said.get("error")
+    about = {words_of(key) for key, value in said.items() if value is not None}
+    text = said.get("error") if about <= _ABOUT and not (declared or fine) else None
     alone = isinstance(text, str) and text.strip() != ""
     if said.get("success") is False or alone or (failed and any(said.get(key) for key in _WORDS)):
         return {"success": False, "next_action": NextAction.ERROR, "error": _error(said)}

@@ -95,6 +95,18 @@ def test_c2_what_a_pattern_demands_is_not_left_out() -> None:
     assert "cite" not in story.thought.corrections[0].message
 
 
+def test_c2_nor_a_skill_that_is_there_to_call_it() -> None:
+    settle = spec("settle", read_only=False, inside=("pay",))
+    policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
+    story = Story(Task(goal="Pay them", style=Style.PLAN), LIST, PAY, settle, policy=policy)
+    story.submit()
+    story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("settle",))))
+    story.propose(call("list_invoices"))
+    story.result(OK)
+    story.propose(content="None is due [[s1.1]].", give_up=True)
+    assert story.statuses["s2"] == "in_progress"
+
+
 def test_c11_what_would_be_looked_up_for_it_is_given_up_with_a_cited_result_alone() -> None:
     story = Story(Task(goal="Pay those that are due", style=Style.PLAN), LIST, FIND, PAY)
     story.submit()

@@ -286,7 +286,7 @@ def failing(tree: Tree, agent: str, kind: ErrorType | None) -> ErrorInfo | None:
     return next(reversed(tree.root.chain.actions.values())).error
 
 
-@pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.PERMISSION, ErrorType.BLOCKED])
+@pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.PERMISSION, ErrorType.BLOCKED, ErrorType.VALIDATION])
 def test_c12_what_a_failed_agent_might_have_done_is_reported_by_its_error(kind: ErrorType) -> None:
     tree = read_as(REFUND, "Refund order 17")
     assert failing(tree, "billing", kind) == ErrorInfo(kind, "there is no order X-1", recoverable=True)
@@ -309,6 +309,15 @@ def test_c12_a_later_agent_that_ends_well_without_the_effect_owes_it_again() -> 
     ended(tree, words="It is refunded.")
     tree.root.propose(content="Order 17 was refunded.")
     assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+
+
+def test_d3_a_person_chooses_at_the_limit_while_an_effect_is_owed() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    tree.root.take(decision("technical", task="Look"))
+    ended(tree)
+    for _ in range(3):
+        tree.root.take(decision("refunds"))
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
 
 
 def test_c12_an_agent_that_refuses_the_task_reports_nothing() -> None:

@@ -156,7 +156,7 @@ def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, 
 
 def test_c11_the_form_that_gives_up_in_place_of_a_plan_is_read_with_its_reason() -> None:
     words = '{"next_step_decision": "fail", "content": "This is not my work?"}'
-    assert said_in_place(Reply(words)) == (None, "This is not my work?")
+    assert said_in_place(Reply(words)) == ("This is not my work?", "This is not my work?")
 
 
 def test_c8_a_drafted_step_may_say_how_many_of_its_calls_run_side_by_side() -> None:

@@ -90,14 +90,14 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
 
 def owed(work: Work) -> tuple[NotDone, ...]:
     """Those that it asks for without a condition and that the task lets a model do. An agent that has failed has
-    reported an error for all that it may call (I1), until another that may call it has ended well; one that has refused
-    the task reports nothing.
+    reported an error for all that it may call (I1), until another that may call it has ended well; one that has called
+    nothing, and refused the task, reports nothing.
     """
     due = [one for one in unfulfilled(work) if not one.message]
     within, reported = _in_reach(work) if due else set[str](), set[str]()
     for one in work.actions.values() if due else ():
         inside = work.world.spec(one.tool).inside
-        if one.error and one.error.error_type is not ErrorType.VALIDATION:
+        if one.error and one.told.spent is not None and one.told.spent.actions:
             reported.update(inside)
         elif one.satisfies:
             reported.difference_update(inside)
@@ -156,7 +156,11 @@ def way_out(work: Work, missing: tuple[str, ...]) -> str:
 def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:
     """Whether no pattern has found in the words that one of these tools is required."""
     required = {name for _, tools in _asked(work, by_patterns=True) for name in tools}
-    return work.origin is PlanOrigin.DRAFTED and bool(missing) and required.isdisjoint(missing)
+    return (
+        work.origin is PlanOrigin.DRAFTED
+        and bool(missing)
+        and required.isdisjoint(with_those_inside(missing, work.world.tools))
+    )
 
 
 def _citable(work: Work) -> str:

@@ -17,7 +17,7 @@ from haltpoint.chain.checks.agents import LONGEST_TASK, decided, progress, route
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import listed
 from haltpoint.chain.checks.goal import users_goal
-from haltpoint.chain.checks.owed import pattern_faults
+from haltpoint.chain.checks.owed import owed, pattern_faults
 from haltpoint.chain.checks.reasons import fault_of, form_fault
 from haltpoint.chain.checks.repeats import answered_by, give_back
 from haltpoint.chain.model.codes import Code
@@ -116,7 +116,7 @@ def at_limit(work: Work, index: int, said: Supervisor, *, again: bool) -> Next:
     served = any(one.satisfies and one.told.agent for one in work.actions.values())
     fault = work.case[-1].violation
     wants_another = fault is not Violation.STUCK and bool({one.tool for one in decided(work, proposal)} & {*takers})
-    if served and not wants_another and not pattern_faults(work):
+    if served and not wants_another and not (pattern_faults(work) or owed(work)):
         work.words = ""
         return StepEnd(index)
     return _unnamed(work, index, f"the supervisor {broken(fault, routing=True)}")

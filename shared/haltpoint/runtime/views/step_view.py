@@ -77,7 +77,7 @@ def _result(
     thoughts: tuple[ThoughtView, ...],
 ) -> dict[str, Any] | str | None:
     last = next((one for one in actions if one.id.endswith(f".{run.last_ok}")), None)
-    if last is not None and last.receipt:
+    if last is not None and last.receipt and run.status is not StepStatus.SKIPPED:
         return last.receipt.data
     if not thoughts or run.status not in (StepStatus.COMPLETED, StepStatus.SKIPPED):
         return None
