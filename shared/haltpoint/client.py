@@ -214,8 +214,8 @@ class Client:
         `arguments` are all of the call's, as they shall run, when a person approves it with changes.
 
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
-        rephrase with `text`, manual with `value`, retry, abort; a doubt happened (with `value` when its result is
-        known), not_happened, failed, abort.
+        rephrase with `text`, manual with `value`, skip with `text`, retry, abort; a doubt happened (with `value` when
+        its result is known), not_happened, failed, abort.
         Raises GatewayError: answered_already, request_expired, request_stale, no_such_request, invalid_answer.
         """
         kind = (await self.request(request_id)).kind

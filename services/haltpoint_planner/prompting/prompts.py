@@ -17,6 +17,7 @@ from haltpoint_planner.prompting import verifying, wording
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
+    GIVE_UP,
     call_schema,
     choice_schema,
     decision_schema,
@@ -110,9 +111,11 @@ def _reason(context: Context) -> Prompt:
 def _act(context: Context) -> Prompt:
     """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
     specs, due = offered(context), _what_is_due(context)
-    forced = bool(context.request.corrections and specs) and not _may_decline(context, specs)
+    again = bool(context.request.corrections and specs)
+    forced = again and not _may_decline(context, specs)
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
-    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
+    schema = call_schema(specs) if forced else {"anyOf": [GIVE_UP, call_schema(specs)]} if again else None
+    return Prompt(said, tuple(map(native, specs)), forced, schema)
 
 
 def _may_decline(context: Context, specs: list[ToolSpec]) -> bool:
@@ -274,10 +277,11 @@ def _what_is_due(context: Context) -> str:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
         when = condition_of(context.asked, spec.name) if with_effects(spec) else None
-        unless = (
-            f' It is asked for only "{when}": if a result shows otherwise, answer {_GIVE_UP} instead.' if when else ""
-        )
-        return f"{why}Call {spec.name} now, once, and nothing else.{ids}{unless}"
+        if when:
+            ids += f' It is asked for only "{when}": if a result shows otherwise, answer {_GIVE_UP} instead.'
+        elif context.request.corrections and _may_decline(context, [spec]):
+            ids += f" If a result shows that it is not needed, answer {_GIVE_UP} instead."
+        return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
     after = ", one after the other" if len(context.owed) > 1 else ""
     return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."
 

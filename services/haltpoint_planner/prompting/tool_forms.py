@@ -85,6 +85,14 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
+GIVE_UP: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"next_step_decision": {"const": "fail"}, "content": {"type": "string"}},
+    "required": ["next_step_decision", "content"],
+}
+"""The JSON Schema of a step given up, in words (C11)."""
+
+
 def strict(properties: dict[str, Any]) -> dict[str, Any]:
     """An object with all of these properties and no others."""
     names = list(properties)

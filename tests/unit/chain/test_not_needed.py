@@ -3,7 +3,9 @@
 import pytest
 
 from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Step
@@ -68,7 +70,48 @@ def test_c3_words_alone_end_no_tool_step_and_the_correction_shows_the_way_out(wh
     (told,) = story.thought.corrections
     assert told.violation is Violation.NO_CALL
     assert '"next_step_decision": "fail"' in told.message
-    assert "cite it by its mark: [[s1.1]] (list_invoices)." in told.message
+    assert "cite the result by its mark: [[s1.1]] (list_invoices). If it is needed, call pay." in told.message
+
+
+def test_d1_a_correction_presses_for_no_effect_that_may_not_be_needed() -> None:
+    story = planned()
+    story.propose(content=NONE_DUE)
+    assert "must call" not in story.thought.corrections[0].message
+
+
+def test_c11_without_a_result_to_cite_a_condition_is_enough_for_the_way_out() -> None:
+    story = Story(Task(goal="Pay it if it is due", style=Style.PLAN), PAY)
+    story.submit()
+    asked = IntentEntry(tools=("pay",), words="Pay it", when="if it is due")
+    story.draft(plan(Step(id="s1", required_tools=("pay",))), intent=Intent(effects_asked=(asked,)))
+    story.propose(content="It is not due.")
+    told = story.thought.corrections[0].message
+    assert 'If it is not needed, answer {"next_step_decision": "fail", "content": "<why>"}. If it is needed' in told
+
+
+@pytest.mark.parametrize("when", [None, CONDITION])
+def test_d3_a_person_ends_a_step_that_is_not_needed_in_words(when: str | None) -> None:
+    story = planned(when, policy=Policy(strikes=1))
+    story.propose(content=NONE_DUE)
+    story.answer(RequestKind.ESCALATION, Choice.SKIP, text="Right, none is.")
+
+    assert story.statuses == {"s1": "completed", "s2": "skipped"}
+    [said] = story.resolved
+    assert (said.action.tool, read_json(said.action.data)["answer"]) == ("askHuman", "Right, none is.")
+    assert [one["reason"] for one in story.told("step.skipped")] == ["Right, none is."]
+    story.say("Nothing was paid [[s2.1]].")
+    if when is None:
+        story.say("Nothing was paid [[s2.1]].")
+    assert story.chain.status is ChainStatus.COMPLETED
+
+
+def test_d3_a_person_ends_an_open_ended_task_in_words_where_its_words_require_a_call() -> None:
+    policy = Policy(strikes=1, patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
+    story = Story(Task(goal="Pay it", style=Style.REACT), PAY, policy=policy)
+    story.submit()
+    story.propose(content="It is paid already.")
+    story.answer(RequestKind.ESCALATION, Choice.SKIP, text="Right, it is paid.")
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "Right, it is paid.")
 
 
 @pytest.mark.parametrize("why", ["[[s2.1]] is done", "[[s1.2]]", "", "`[[s1.1]]`", NONE_DUE])

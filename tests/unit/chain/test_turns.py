@@ -213,7 +213,7 @@ def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> No
 
     assert told.thought.thought_id == "c.both.t2.1"
     told.propose(content="done")
-    assert "succeeded in it: send." in told.thought.corrections[0].message
+    assert "If it is needed, call send." in told.thought.corrections[0].message
 
 
 def test_c7_one_action_per_turn_and_the_rest_is_proposed_anew() -> None:

@@ -51,6 +51,8 @@ def question(kind: str = "clarification") -> RequestView:
         ("escalation", "r", None),
         ("escalation", 'm {"message_id": "m1"}', Said(decision=Choice.MANUAL, value={"message_id": "m1"})),
         ("escalation", "m {", None),
+        ("escalation", "s none is due", Said(decision=Choice.SKIP, text="none is due")),
+        ("escalation", "s", None),
         ("escalation", "t", Said(decision=Choice.RETRY)),
         ("escalation", "a", Said(decision=Choice.ABORT)),
     ],
@@ -173,7 +175,7 @@ def test_a_form_is_json_where_it_is_broken_too() -> None:
         ("clarification", ["--option user_abc123", "--option user_ghi789", "--none WORDS"]),
         ("confirmation", ["--approve", "--reject WORDS", 'recipient_id="user_abc123"']),
         ("input", ["--text WORDS", "--abort"]),
-        ("escalation", ["--rephrase WORDS", "--manual '{", "--retry", "--abort"]),
+        ("escalation", ["--rephrase WORDS", "--manual '{", "--skip WORDS", "--retry", "--abort"]),
         ("in_doubt", ["--happened [JSON]", "--not-happened", "--failed"]),
     ],
 )

@@ -234,6 +234,8 @@ def test_c10_an_effect_is_forced_only_when_words_have_come_twice_and_never_one_w
     """The words may be right: nothing is overdue, and nothing has to be paid (C11)."""
     retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,), attempt=2)
     assert not prompts.build(retry).force
+    assert prompts.build(retry).schema == {"anyOf": [tool_forms.GIVE_UP, tool_forms.call_schema([SEND])]}
+    assert "If a result shows that it is not needed, answer {" in text(prompts.build(retry))
     given_up = Correction(violation=Violation.UNFOUNDED_FAIL, message="Cite a result.")
     assert not prompts.build(
         replace(retry, request=msgspec.structs.replace(retry.request, corrections=(given_up,)))

@@ -124,11 +124,10 @@ def remind(work: Work) -> tuple[Correction, ...]:
     if not due or work.intent is None or work.intent.reminded:
         return ()
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
-    last = "Call it now. Or, if" if router(work) is None else "Decide which agent does it. Or, if"
-    last = "It cannot be called any more. If" if all(run.status.done for run in work.run) else last
-    why = (
-        f"{last} a result shows that it is not needed, say so and cite it by its mark: {_citable(work) or 'none yet'}."
-    )
+    last = "Otherwise call it now." if router(work) is None else "Otherwise decide which agent does it."
+    last = "It cannot be called any more." if all(run.status.done for run in work.run) else last
+    marks = _citable(work) or "none yet"
+    why = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {last}"
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
@@ -139,18 +138,25 @@ def not_needed(work: Work, missing: tuple[str, ...], why: str) -> bool:
     """Whether a model may give up a step of a drafted plan in which these tools have not succeeded (C11): the goal asks
     for their effects under a condition, or the reason cites the result that shows it.
     """
-    asked, effects = intent_of(work).effects_asked, all(with_effects(work.world.spec(name)) for name in missing)
-    conditional = effects and bool(why.strip()) and all(condition_of(asked, name) for name in missing)
-    return _may_be_left(work, missing) and (conditional or cites(work, why))
+    enough = cites(work, why) or (bool(why.strip()) and _conditional(work, missing))
+    return enough and _may_be_left(work, missing)
 
 
 def way_out(work: Work, missing: tuple[str, ...]) -> str:
     """How a model says that a step is not needed; empty where it must be carried out, or nothing can show that."""
     marks = _citable(work)
-    if not _may_be_left(work, missing) or not marks:
+    if not _may_be_left(work, missing) or not (marks or _conditional(work, missing)):
         return ""
     form = '{"next_step_decision": "fail", "content": "<why>"}'
-    return f" Or, if a result shows that it is not needed, answer {form} and cite it by its mark: {marks}."
+    if not marks:
+        return f"If it is not needed, answer {form}."
+    return f"If a result shows that it is not needed, answer {form} and cite the result by its mark: {marks}."
+
+
+def _conditional(work: Work, missing: tuple[str, ...]) -> bool:
+    """Whether the goal asks under a condition for the effect of each of these tools."""
+    asked, spec = intent_of(work).effects_asked, work.world.spec
+    return all(with_effects(spec(name)) and condition_of(asked, name) for name in missing)
 
 
 def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:

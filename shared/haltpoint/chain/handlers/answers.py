@@ -129,6 +129,10 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return _approve(work, action, answer, by)
         case Choice.MANUAL:
             return _by_hand(work, request, data)
+        case Choice.SKIP:
+            _record(work, request.step, human_tool.NAME, {"answer": said.strip(), SAID: said.strip()}, by)
+            work.words = said
+            return StepEnd(request.step, skipped=said)
         case Choice.REPHRASE | Choice.RETRY:
             return _try_again(work, request, data)
         case Choice.ABORT:

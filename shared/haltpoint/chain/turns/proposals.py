@@ -166,10 +166,9 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
         return StepEnd(index, skipped=proposal.content)
     if work.task.asked is not None and (why := proposal.content.strip()[:WHY]):
         return step_failed(index, Code.GIVEN_UP, why, why, refusal(why))
-    text = (
-        f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error. "
-        'Continue with it, and say "next_step_decision": "fail" only after an error.' + way_out(work, missing)
-    )
+    text = f"Step {work.steps[index].id!r} cannot be given up so: no tool's last result in it is an error"
+    other, after = way_out(work, missing), 'Continue with it, and say "next_step_decision": "fail" only after an error.'
+    text += f", and the reason cites no result. {other} If it is needed, continue." if other else f". {after}"
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))
 

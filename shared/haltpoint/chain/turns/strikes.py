@@ -160,10 +160,11 @@ def no_call(work: Work, index: int) -> Correction:
     text, form = f"No call of the proposal may run in step {step.id!r}; answer in words instead.", ""
     if step.step_type is StepType.TOOL:
         names = missing_in_words(work, index)
-        advice = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
-        text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {advice}"
-        text += way_out(work, missing)
-        form = f"The exact form is: {_forms(work, missing)}"
+        text = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
+        text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {text}"
+        if other := way_out(work, missing):  # then no call is pressed: nobody knows yet whether it is needed
+            text = f"Words alone do not end step {step.id!r}. {other} If it is needed, call {names}."
+        form = f"The form of a call is: {_forms(work, missing)}"
     return Correction(violation=Violation.NO_CALL, message=text, form=form, tool=next(iter(missing), None))
 
 

@@ -83,6 +83,9 @@ def add_to(app: typer.Typer) -> None:
             str | None,
             typer.Option(metavar="JSON|WORDS", help="Give the result yourself; in words if no tool is required."),
         ] = None,
+        skip: Annotated[
+            str | None, typer.Option(metavar="WORDS", help="The step is not needed; the model reads why.")
+        ] = None,
         retry: Annotated[
             bool, typer.Option("--retry", help="Ask the model once more, or the second model if one is set.")
         ] = False,
@@ -100,7 +103,7 @@ def add_to(app: typer.Typer) -> None:
         given: dict[str, dict[str, Any]] = {}
         if option is not None:
             given["--option"] = {"option_id": option}
-        for name, words in (("none", none), ("reject", reject), ("rephrase", rephrase)):
+        for name, words in (("none", none), ("reject", reject), ("rephrase", rephrase), ("skip", skip)):
             if words is not None:
                 given[f"--{name}"] = {"decision": name, "text": words}
         if text is not None:

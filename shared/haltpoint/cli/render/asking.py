@@ -12,7 +12,7 @@ from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.base import root_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind, choices
 from haltpoint.contracts.reasons import Reach
 
 if TYPE_CHECKING:
@@ -39,10 +39,21 @@ _KEYS: dict[RequestKind, dict[str, Choice]] = {
     RequestKind.CLARIFICATION: {"n": Choice.NONE, "a": Choice.ABORT},
     RequestKind.CONFIRMATION: {"y": Choice.APPROVE, "n": Choice.REJECT, "a": Choice.ABORT},
     RequestKind.INPUT: {},
-    RequestKind.ESCALATION: {"r": Choice.REPHRASE, "m": Choice.MANUAL, "t": Choice.RETRY, "a": Choice.ABORT},
+    RequestKind.ESCALATION: {
+        "r": Choice.REPHRASE,
+        "m": Choice.MANUAL,
+        "s": Choice.SKIP,
+        "t": Choice.RETRY,
+        "a": Choice.ABORT,
+    },
     RequestKind.IN_DOUBT: {"h": Choice.HAPPENED, "n": Choice.NOT_HAPPENED, "f": Choice.FAILED, "a": Choice.ABORT},
 }
-_NAMES = {Choice.REPHRASE: "rephrase WORDS", Choice.MANUAL: "give it by hand", Choice.RETRY: "try again"}
+_NAMES = {
+    Choice.REPHRASE: "rephrase WORDS",
+    Choice.MANUAL: "give it by hand",
+    Choice.SKIP: "skip WORDS",
+    Choice.RETRY: "try again",
+}
 _LEAVE = "/abort"
 """Instead of words: where every word may be the answer, a letter is no command."""
 
@@ -59,7 +70,7 @@ def understand(request: "RequestView", typed: str) -> Said | None:
     decision = _keys(request).get(first.lower()[:1]) if first else None
     if decision is Choice.APPROVE and words.strip() in list(Reach):
         return Said(decision=decision, reach=Reach(words.strip()))
-    if decision is Choice.REPHRASE and not words.strip():
+    if decision in (Choice.REPHRASE, Choice.SKIP) and not words.strip():
         return None
     takes_result = decision is Choice.MANUAL or decision is Choice.HAPPENED
     if decision is not None and takes_result and words.strip().startswith("{"):
@@ -87,7 +98,9 @@ def _object(text: str) -> dict[str, Any] | None:
 
 def _keys(request: "RequestView") -> dict[str, Choice]:
     keys = _KEYS[request.kind]
-    return keys if request.step_id else {key: one for key, one in keys.items() if one is not Choice.MANUAL}
+    return (
+        keys if request.step_id else {key: one for key, one in keys.items() if one in choices(request.kind, step=False)}
+    )
 
 
 def prompt_for(request: "RequestView") -> str:

@@ -151,6 +151,7 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
     elif request.kind is RequestKind.ESCALATION and request.step_id:
         by_hand = (f"--manual '{example(request.form or {})}'", f"you give the result of {visible(request.tool)}")
         own.insert(1, by_hand if request.tool else ("--manual WORDS", "you say it in its place"))
+        own.insert(2, ("--skip WORDS", "you say why the step is not needed"))
     below = request.chain_id != root_of(request.chain_id)
     return [*chosen, *own, ("--abort", "cancel only the chain that asks" if below else "cancel the chain")]
 

@@ -41,6 +41,7 @@ class Choice(StrEnum):
     ANSWER = "answer"
     REPHRASE = "rephrase"
     MANUAL = "manual"
+    SKIP = "skip"
     RETRY = "retry"
     HAPPENED = "happened"
     NOT_HAPPENED = "not_happened"
@@ -52,7 +53,7 @@ CHOICES: dict[RequestKind, frozenset[Choice]] = {
     RequestKind.CLARIFICATION: frozenset({Choice.SELECT, Choice.NONE, Choice.ABORT}),
     RequestKind.CONFIRMATION: frozenset({Choice.APPROVE, Choice.REJECT, Choice.ABORT}),
     RequestKind.INPUT: frozenset({Choice.SELECT, Choice.ANSWER, Choice.ABORT}),
-    RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.RETRY, Choice.ABORT}),
+    RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.SKIP, Choice.RETRY, Choice.ABORT}),
     RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED, Choice.ABORT}),
 }
 
@@ -117,8 +118,8 @@ class Answer(Strict, rename={"for_": "for"}):
 
 
 def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
-    """What may be decided; of an escalation without a step (`step`) there is no result to be given by hand."""
-    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL}
+    """What may be decided; of an escalation without a step (`step`) nothing can be given by hand or skipped."""
+    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL, Choice.SKIP}
 
 
 def answer_fault(
@@ -146,6 +147,8 @@ def answer_fault(
         return f"{answer.option_id!r} is not one of the options; choose one of: {', '.join(sorted(option_ids))}"
     if decision is Choice.REPHRASE and not answer.text.strip():
         return "give the new wording in `text`"
+    if decision is Choice.SKIP and not answer.text.strip():
+        return "say in `text` why the step is not needed"
     if decision is Choice.MANUAL and answer.value is None and not answer.text.strip():
         return "give the result in `value`, or in `text` where words are wanted"
     if decision is Choice.ANSWER and form and answer.value is None:
