@@ -384,6 +384,8 @@ def test_i1_a_chain_that_waits_for_room_ends_at_its_deadline_or_when_it_is_cance
     story = waiting(NARROW)
     looks_again(story, after=60_000)
     assert (story.chain.status, story.chain.queued) == (ChainStatus.FAILED, None)
+    assert story.chain.error is not None
+    assert story.chain.error.message.endswith(", while there was no room for one more chain of front")
     other = waiting(NARROW)
     other.cancel()
     assert (other.chain.status, other.chain.queued) == (ChainStatus.CANCELLED, None)
