@@ -32,6 +32,7 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
+_LEAVE_OUT: Final = '{"next_step_decision": "fail", "content": "<why, with the mark of the result that shows it>"}'
 _NOT_MINE: Final = 'If it is not your work, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
@@ -42,11 +43,8 @@ _ANSWER_OR_DECIDE: Final = (
 )
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
-_FORCED: Final = 3  # the attempt from which on words are not taken for an effect that is due
-
 _NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
 _ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL}
-_DECLINED: Final = _ONLY_WORDS | {Violation.UNFOUNDED_FAIL, Violation.FALSE_MARK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +102,26 @@ def _reason(context: Context) -> Prompt:
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
     tools = tuple(native(spec) for spec in context.tools.values())
     # One must be called only when words came where the goal's own words require a tool (C2, C10).
-    forced = bool(tools) and Violation.MISSING_TOOL in _violations(context)
+    due_tools = (one.tool for one in context.request.corrections if one.violation is Violation.MISSING_TOOL)
+    forced = bool(tools) and any(name is None or not condition_of(context.asked, name) for name in due_tools)
     return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
 
 def _act(context: Context) -> Prompt:
-    """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one."""
+    """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one. A
+    step that may be given up has no call forced, and none with an effect that the goal makes conditional (C10, C11).
+    """
     specs, due = offered(context), _what_is_due(context)
     again = bool(context.request.corrections and specs)
-    forced = again and not _may_decline(context, specs)
+    forced = again and not context.request.skippable and not any(_condition(context, spec) for spec in specs)
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
-    schema = call_schema(specs) if forced else {"anyOf": [GIVE_UP, call_schema(specs)]} if again else None
-    return Prompt(said, tuple(map(native, specs)), forced, schema)
+    either = {"anyOf": [GIVE_UP, call_schema(specs)]} if again and context.request.skippable else None
+    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else either)
 
 
-def _may_decline(context: Context, specs: list[ToolSpec]) -> bool:
-    """Whether the model may say again that a call is not needed (C11). So no effect is forced that the goal makes
-    conditional; any other one, and what is looked up after the first result, only when words have come twice.
-    """
-    effects = all(map(with_effects, specs))
-    if not _violations(context) <= _DECLINED or not (effects or context.receipts):
-        return False
-    return context.request.attempt < _FORCED or any(condition_of(context.asked, spec.name) for spec in specs)
+def _condition(context: Context, spec: ToolSpec) -> str | None:
+    """The condition under which the goal asks for the effect of a tool."""
+    return condition_of(context.asked, spec.name) if with_effects(spec) else None
 
 
 def offered(context: Context) -> list[ToolSpec]:
@@ -276,14 +272,18 @@ def _what_is_due(context: Context) -> str:
     if (spec := _next(context)) is not None:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
-        when = condition_of(context.asked, spec.name) if with_effects(spec) else None
-        if when:
-            ids += f' It is asked for only "{when}": if a result shows otherwise, answer {_GIVE_UP} instead.'
-        elif context.request.corrections and _may_decline(context, [spec]):
-            ids += f" If a result shows that it is not needed, answer {_GIVE_UP} instead."
-        return f"{why}Call {spec.name} now, once, and nothing else.{ids}"
+        return f"{why}Call {spec.name} now, once, and nothing else.{ids}{_unless(context, spec)}"
     after = ", one after the other" if len(context.owed) > 1 else ""
-    return f"Still to be called: {_named(context.owed)}{after}. Call one tool now."
+    return f"Still to be called: {_named(context.owed)}{after}. Call one tool now.{_unless(context)}"
+
+
+def _unless(context: Context, spec: ToolSpec | None = None) -> str:
+    """How the step ends without a call, if it may (C11)."""
+    if not context.request.skippable:
+        return ""
+    if spec is not None and (when := _condition(context, spec)):
+        return f' It is asked for only "{when}": if a result shows otherwise, answer {_LEAVE_OUT} instead.'
+    return f" If a result shows that this is not needed, answer {_LEAVE_OUT} instead."
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:

@@ -174,8 +174,8 @@ You carry out one step of a plan by calling tools. Only a call does something; d
 Call one tool, wait for its result, then decide about the next call.
 
 {_RULES}
-If an error in a result makes the step impossible, or a result shows that it is not needed, answer instead of calling:
-{{"next_step_decision": "fail", "content": "<why, with the mark of the result that shows it>"}}"""
+If an error in a result makes the step impossible, answer instead of calling:
+{{"next_step_decision": "fail", "content": "<why>"}}"""
 
 AGENT: Final = f"""\
 You reach the user's goal by calling tools. Only a call does something; describing or announcing it does nothing.

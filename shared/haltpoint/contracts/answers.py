@@ -37,11 +37,13 @@ class WhyNot(StrEnum):
     IN_DOUBT = "in_doubt"
     NEVER_EXECUTED = "never_executed"
     UNFULFILLED = "unfulfilled"
+    NOT_NEEDED = "not_needed"
 
 
 class NotDone(Contract, kw_only=True):
-    """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason in words; of an
-    effect that the goal asks for conditionally it is the condition, `only if: "..."`.
+    """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason in words, also
+    that for which a step was given up; of an effect that the goal asks for conditionally it is the condition, `only if:
+    "..."`.
     """
 
     action_id: str | None = None

@@ -34,6 +34,7 @@ class ThoughtRequest(Contract, kw_only=True):
         False
     )
     words: Annotated[str | None, Meta(description="the answer whose words are to be checked (F3)")] = None
+    skippable: Annotated[bool, Meta(description="the step may be given up as not needed (C11)")] = False
     forced: Annotated[bool, Meta(description="no tool may be called: it has to decide who works on the task (I2)")] = (
         False
     )

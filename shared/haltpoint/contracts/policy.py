@@ -109,9 +109,7 @@ class Messages(Form):
     no_tool_used: Template = (
         "You did not call any tool. For this you must call {expected_tools}. Do not describe the action: call the tool."
     )
-    missing_tool: Template = (
-        "The user's words ask for {expected_tools}. Call it, or say in the plan where it is called."
-    )
+    missing_tool: Template = "The user's words ask for {expected_tools}: neither a plan nor an answer does without it."
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 

@@ -5,6 +5,7 @@ import pytest
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.work.intent import Intent, IntentEntry
@@ -23,7 +24,7 @@ CONDITION = "if there are any"
 
 def planned(when: str | None = CONDITION, *, mode: Mode = Mode.STRICT, policy: Policy | None = None) -> Story:
     """The invoices were listed; now it is the turn of the step that pays them."""
-    goal = "Pay the invoices that are overdue, if there are any"
+    goal = f"Pay the invoices that are overdue{f', {when}' if when else ''}"
     story = Story(Task(goal=goal, style=Style.PLAN, mode=mode), LIST, PAY, policy=policy)
     story.submit()
     asked = IntentEntry(tools=("pay",), words="Pay the invoices that are overdue", when=when)
@@ -47,17 +48,38 @@ def test_c11_a_step_is_given_up_for_a_cited_result_and_said_not_to_be_done(mode:
     assert story.told("contract.violated") == []
     assert [one["reason"] for one in story.told("step.skipped")] == [f"{NONE_DUE} [[s1.1]]"]
     assert story.thought.kind is ThoughtKind.ANSWER
-    story.say("Nothing was overdue [[s1.1]].")
-    if when is None and mode is Mode.STRICT:
-        story.say("Nothing was overdue [[s1.1]].")
+    story.say("Nothing was overdue.")
     assert story.chain.status is ChainStatus.COMPLETED
-    assert [(one.tool, one.message) for one in story.chain.unfulfilled] == [("pay", when or "")]
+    [left] = story.chain.unfulfilled
+    assert (left.tool, left.why, left.message) == ("pay", WhyNot.NOT_NEEDED, f"{NONE_DUE} [s1.1: list_invoices]")
 
 
-def test_c11_a_reason_is_enough_where_the_goal_makes_the_effect_conditional() -> None:
+def conditional() -> Story:
+    """One step, whose effect the goal makes conditional, and no result yet."""
+    story = Story(Task(goal="Pay it if it is due", style=Style.PLAN), PAY)
+    story.submit()
+    asked = IntentEntry(tools=("pay",), words="Pay it", when="if it is due")
+    story.draft(plan(Step(id="s1", required_tools=("pay",))), intent=Intent(effects_asked=(asked,)))
+    return story
+
+
+def test_c11_a_reason_is_enough_for_a_conditional_effect_only_where_there_is_no_result_to_cite() -> None:
     story = planned()
-    story.propose(content=NONE_DUE, give_up=True)
-    assert (story.statuses["s2"], story.told("contract.violated")) == ("skipped", [])
+    story.propose(content="I am paying it now.", give_up=True)
+    assert story.statuses["s2"] == "in_progress"
+    story = conditional()
+    story.propose(content="It is not due.", give_up=True)
+    assert (story.statuses["s1"], story.told("contract.violated")) == ("skipped", [])
+
+
+def test_c11_the_model_hears_whether_it_may_give_up_the_step() -> None:
+    assert planned().thought.skippable
+    assert planned(when=None).thought.skippable
+    assert conditional().thought.skippable
+    story = Story(Task(goal="Pay it", style=Style.PLAN), PAY)
+    story.submit()
+    story.draft(plan(Step(id="s1", required_tools=("pay",))))
+    assert not story.thought.skippable, "there is no result that could show it"
 
 
 @pytest.mark.parametrize("when", [None, CONDITION])
@@ -80,10 +102,7 @@ def test_d1_a_correction_presses_for_no_effect_that_may_not_be_needed() -> None:
 
 
 def test_c11_without_a_result_to_cite_a_condition_is_enough_for_the_way_out() -> None:
-    story = Story(Task(goal="Pay it if it is due", style=Style.PLAN), PAY)
-    story.submit()
-    asked = IntentEntry(tools=("pay",), words="Pay it", when="if it is due")
-    story.draft(plan(Step(id="s1", required_tools=("pay",))), intent=Intent(effects_asked=(asked,)))
+    story = conditional()
     story.propose(content="It is not due.")
     told = story.thought.corrections[0].message
     assert 'If it is not needed, answer {"next_step_decision": "fail", "content": "<why>"}. If it is needed' in told
@@ -97,45 +116,49 @@ def test_d3_a_person_ends_a_step_that_is_not_needed_in_words(when: str | None) -
 
     assert story.statuses == {"s1": "completed", "s2": "skipped"}
     [said] = story.resolved
-    assert (said.action.tool, read_json(said.action.data)["answer"]) == ("askHuman", "Right, none is.")
+    assert said.action.tool == "askHuman"
+    assert read_json(said.action.data)["answer"] == "Nothing is done in this step, it is not needed: Right, none is."
     assert [one["reason"] for one in story.told("step.skipped")] == ["Right, none is."]
-    story.say("Nothing was paid [[s2.1]].")
-    if when is None:
-        story.say("Nothing was paid [[s2.1]].")
+    story.say("Nothing was paid.")
     assert story.chain.status is ChainStatus.COMPLETED
+    assert [(one.why, one.message) for one in story.chain.unfulfilled] == [(WhyNot.NOT_NEEDED, "Right, none is.")]
 
 
-def test_d3_a_person_ends_an_open_ended_task_in_words_where_its_words_require_a_call() -> None:
+def test_d3_a_person_ends_an_open_ended_task_whose_words_require_a_call() -> None:
     policy = Policy(strikes=1, patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
     story = Story(Task(goal="Pay it", style=Style.REACT), PAY, policy=policy)
     story.submit()
+    story.read(Intent(effects_asked=(IntentEntry(tools=("pay",), words="Pay it"),)))
     story.propose(content="It is paid already.")
     story.answer(RequestKind.ESCALATION, Choice.SKIP, text="Right, it is paid.")
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "Right, it is paid.")
+    assert story.thought.kind is ThoughtKind.ANSWER
+    story.say("It was paid already.")
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "It was paid already.")
+    assert [(one.why, one.message) for one in story.chain.unfulfilled] == [(WhyNot.NOT_NEEDED, "Right, it is paid.")]
 
 
+@pytest.mark.parametrize("when", [None, CONDITION])
 @pytest.mark.parametrize("why", ["[[s2.1]] is done", "[[s1.2]]", "", "`[[s1.1]]`", NONE_DUE])
-def test_c11_a_reason_that_cites_no_result_is_a_violation_where_there_is_no_condition(why: str) -> None:
-    story = planned(when=None)
+def test_c11_a_reason_that_cites_no_result_is_a_violation(why: str, when: str | None) -> None:
+    story = planned(when)
     story.propose(content=why, give_up=True)
     assert story.statuses["s2"] == "in_progress"
     assert story.thought.corrections[0].violation is Violation.UNFOUNDED_FAIL
     assert "[[s1.1]]" in story.thought.corrections[0].message
 
 
-def test_c12_the_answer_too_cites_why_an_effect_without_a_condition_was_not_needed() -> None:
-    story = planned(when=None)
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
-    story.say("Nothing was paid.")
-    assert story.thought.corrections[0].violation is Violation.UNFULFILLED
-
-
 def test_c2_what_a_pattern_demands_is_not_left_out() -> None:
     pattern = Pattern(id="pay", pattern="pay", tools=("pay",))
-    story = planned(policy=Policy(patterns=(pattern,)))
+    story = planned(when=None, policy=Policy(patterns=(pattern,)))
+    assert not story.thought.skippable
     story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
     assert story.statuses["s2"] == "in_progress"
     assert "cite" not in story.thought.corrections[0].message
+
+
+def test_c2_but_where_the_words_make_it_conditional_they_demand_nothing() -> None:
+    pattern = Pattern(id="pay", pattern="pay", tools=("pay",))
+    assert planned(policy=Policy(patterns=(pattern,))).thought.skippable
 
 
 def test_c2_nor_a_skill_that_is_there_to_call_it() -> None:
@@ -163,7 +186,7 @@ def test_c11_what_would_be_looked_up_for_it_is_given_up_with_a_cited_result_alon
     assert story.statuses == {"s1": "completed", "s2": "skipped", "s3": "in_progress"}
 
 
-def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_as_a_call_that_was_not_made() -> None:
+def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_with_its_reason() -> None:
     story = Story(Task(goal="Pay them", style=Style.PLAN), LIST, PAY)
     story.submit()
     story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("pay",))))
@@ -171,4 +194,4 @@ def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_as_a_call_that_
     story.result(OK)
     story.propose(content="None is due [[s1.1]].", give_up=True)
     story.say("Nothing was paid.")
-    assert [(one.tool, one.why.value) for one in story.chain.unfulfilled] == [("pay", "never_executed")]
+    assert [(one.tool, one.why.value) for one in story.chain.unfulfilled] == [("pay", "not_needed")]

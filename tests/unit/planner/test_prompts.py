@@ -12,7 +12,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import IntentEntry
+from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
@@ -230,34 +230,46 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
     assert prompt.schema == tool_forms.call_schema([SEND])
 
 
-def test_c10_an_effect_is_forced_only_when_words_have_come_twice_and_never_one_with_a_condition() -> None:
+NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id must not be made up.", tool=SEND.name)
+LATE = IntentEntry(tools=("send_*",), words="Tell John", when="if he is late")
+
+
+@pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
+@pytest.mark.parametrize("attempt", [2, 4])
+def test_c10_no_call_is_forced_in_a_step_that_may_be_given_up(correction: Correction, attempt: int) -> None:
     """The words may be right: nothing is overdue, and nothing has to be paid (C11)."""
-    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,), attempt=2)
+    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(correction,), attempt=attempt)
+    assert prompts.build(retry).force
+    skippable = replace(retry, request=msgspec.structs.replace(retry.request, skippable=True))
+    prompt = prompts.build(skippable)
+    assert not prompt.force
+    assert prompt.schema == {"anyOf": [tool_forms.GIVE_UP, tool_forms.call_schema(prompts.offered(skippable))]}
+    assert "If a result shows that this is not needed, answer {" in text(prompt)
+
+
+@pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
+def test_c10_no_effect_with_a_condition_is_forced(correction: Correction) -> None:
+    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(correction,), asked=(LATE,))
     assert not prompts.build(retry).force
-    assert prompts.build(retry).schema == {"anyOf": [tool_forms.GIVE_UP, tool_forms.call_schema([SEND])]}
-    assert "If a result shows that it is not needed, answer {" in text(prompts.build(retry))
-    given_up = Correction(violation=Violation.UNFOUNDED_FAIL, message="Cite a result.")
-    assert not prompts.build(
-        replace(retry, request=msgspec.structs.replace(retry.request, corrections=(given_up,)))
-    ).force
-    asked = IntentEntry(tools=("send_*",), words="Tell John", when="if he is late")
-    conditional = replace(retry, request=msgspec.structs.replace(retry.request, attempt=3), asked=(asked,))
-    assert not prompts.build(conditional).force
-    made_up = msgspec.structs.replace(conditional.request, corrections=(NO_PROVENANCE,))
-    assert prompts.build(replace(conditional, request=made_up)).force
+    missing = Correction(violation=Violation.MISSING_TOOL, message="Call it.", tool=SEND.name)
+    open_end = context(ThoughtKind.REASON, "think", corrections=(missing,))
+    assert prompts.build(open_end).force
+    by_pattern = IntentEntry(tools=(SEND.name,), words="Tell John", origin=IntentOrigin.PATTERN)
+    assert not prompts.build(replace(open_end, asked=(LATE, by_pattern))).force
 
 
-def test_c11_the_prompt_of_a_conditional_effect_says_how_to_leave_it_out() -> None:
-    asked = IntentEntry(tools=("send_message",), words="Tell John", when="if he is late")
-    told = text(prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), asked=(asked,))))
+def test_c11_only_the_prompt_of_a_step_that_may_be_given_up_says_how() -> None:
+    sure = context(ThoughtKind.ACT, "send", receipts=(receipt(),), asked=(LATE,))
+    skippable = replace(sure, request=msgspec.structs.replace(sure.request, skippable=True))
+    told = text(prompts.build(skippable))
     assert (
         'It is asked for only "if he is late": if a result shows otherwise, answer {"next_step_decision": "fail"'
         in told
     )
-    assert "asked for only" not in text(prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),))))
-
-
-NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id must not be made up.", tool=SEND.name)
+    assert "asked for only" not in text(prompts.build(sure))
+    both = Plan(steps=(Step(id="send", required_tools=("send_message", "lookup_contacts")),))
+    told = text(prompts.build(replace(skippable, plan=both, receipts=())))
+    assert 'Call one tool now. If a result shows that this is not needed, answer {"next_step_decision"' in told
 
 
 @pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])

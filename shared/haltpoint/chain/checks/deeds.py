@@ -180,6 +180,11 @@ def cite(work: Work, words: str) -> str:
     return text
 
 
+def in_words(work: Work, reason: str) -> str:
+    """A reason of a model as people read it, with the lines of its marks."""
+    return rendered(reason, work.graph.index, lambda mark: _line_of(work, mark) or mark[0], work.own.unproven)[0]
+
+
 def cites(work: Work, words: str) -> bool:
     """Whether words cite a successful result of a tool without effects: it may show why an effect is not needed."""
     cited = (_action_of(work, mark) for mark in marks_in(words, work.graph.index))

@@ -75,7 +75,8 @@ def inside_agents(work: Work) -> frozenset[str]:
 
 def condition_of(asked: Iterable[IntentEntry], tool: str) -> str | None:
     """The condition under which the goal asks for a tool; None where it asks without one, or does not ask."""
-    conditions = [entry.when for entry in asked if fitting(entry.tools, (tool,))]
+    read = (entry for entry in asked if entry.origin is not IntentOrigin.PATTERN)
+    conditions = [entry.when for entry in read if fitting(entry.tools, (tool,))]
     return conditions[0] if all(conditions) and conditions else None
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.contract import in_scope, open_to_models
-from haltpoint.chain.checks.deeds import cites
+from haltpoint.chain.checks.deeds import cites, in_words
 from haltpoint.chain.checks.goal import (
     MOST_QUOTED,
     SHOWN,
@@ -72,7 +72,7 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
-    """The effects that the goal asks for without a deed or a reported error; `message`: the condition of one."""
+    """The effects that the goal asks for without a deed or a reported error; `message`: why one need not be done."""
     if not (asked := _asked(work, by_patterns=False)):
         return ()
     actions, done = work.actions.values(), _succeeded(work)
@@ -82,10 +82,31 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     kept = (one_of for one_of, called in chosen if any(effects_of(work, name) for name in called))
     resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
     return tuple(
-        NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
+        explained(
+            work,
+            NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or ""),
+        )
         for entry, tools in asked
         if resolved.isdisjoint(tools)
     )
+
+
+def explained(work: Work, effect: NotDone) -> NotDone:
+    """The effect with the reason for which its step was left out, if it was (C11)."""
+    reasons = intent_of(work).not_needed
+    reason = next((reasons[name] for name in effect.tools if name in reasons), None)
+    return effect if reason is None else msgspec.structs.replace(effect, why=WhyNot.NOT_NEEDED, message=reason)
+
+
+def leave_out(work: Work, index: int, reason: str) -> None:
+    """Keep why what is missing in a step is not needed (C11); in an open-ended one everything that is asked for."""
+    kept = work.run[index].receipts
+    missing = {name for bit, names in enumerate(work.graph.promises[index]) if not kept >> bit & 1 for name in names}
+    if work.origin is PlanOrigin.REACT:
+        missing = {name for one in unfulfilled(work) for name in one.tools}
+    inside = with_those_inside(missing, work.world.tools)
+    intent, words = intent_of(work), in_words(work, reason)
+    work.intent = msgspec.structs.replace(intent, not_needed={**intent.not_needed, **dict.fromkeys(inside, words)})
 
 
 def owed(work: Work) -> tuple[NotDone, ...]:
@@ -135,11 +156,11 @@ def remind(work: Work) -> tuple[Correction, ...]:
 
 
 def not_needed(work: Work, missing: tuple[str, ...], why: str) -> bool:
-    """Whether a model may give up a step of a drafted plan in which these tools have not succeeded (C11): the goal asks
-    for their effects under a condition, or the reason cites the result that shows it.
+    """Whether a model may give up a step of a drafted plan in which these tools have not succeeded (C11): the reason
+    cites the result that shows it; where there is none yet, the goal asks for their effects under a condition.
     """
-    enough = cites(work, why) or (bool(why.strip()) and _conditional(work, missing))
-    return enough and _may_be_left(work, missing)
+    alone = bool(why.strip()) and not _citable(work) and _conditional(work, missing)
+    return (alone or cites(work, why)) and _may_be_left(work, missing)
 
 
 def way_out(work: Work, missing: tuple[str, ...]) -> str:

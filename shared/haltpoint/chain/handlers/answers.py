@@ -130,8 +130,9 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.MANUAL:
             return _by_hand(work, request, data)
         case Choice.SKIP:
-            _record(work, request.step, human_tool.NAME, {"answer": said.strip(), SAID: said.strip()}, by)
-            work.words = said
+            words = f"Nothing is done in this step, it is not needed: {said.strip()}"
+            _record(work, request.step, human_tool.NAME, {"answer": words, SAID: said.strip()}, by)
+            work.words = None
             return StepEnd(request.step, skipped=said)
         case Choice.REPHRASE | Choice.RETRY:
             return _try_again(work, request, data)

@@ -50,8 +50,8 @@ class Dispatch(Struct, frozen=True, gc=False):
 
 @value
 class Think:
-    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12). `forced`: it
-    has to decide who works on the task (I2).
+    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12). `skippable`:
+    the step may be given up as not needed (C11). `forced`: it has to decide who works on the task (I2).
     """
 
     thought_id: str
@@ -65,6 +65,7 @@ class Think:
     answered: str | None = None
     words: str | None = None
     tool: str | None = None
+    skippable: bool = False
     forced: bool = False
 
 

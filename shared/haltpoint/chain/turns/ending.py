@@ -6,7 +6,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.checks.owed import falls_short, unfulfilled
+from haltpoint.chain.checks.owed import explained, falls_short, leave_out, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
@@ -65,6 +65,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     step = work.steps[index]
     if end.skipped:
         drop_held(work, index, "step skipped")
+        leave_out(work, index, end.skipped[:WHY])
         work.tell(FactType.STEP_SKIPPED, index, reason=end.skipped[:WHY])
         work.leave(index, StepStatus.SKIPPED)
     elif failure is None:
@@ -153,7 +154,7 @@ def _not_done(work: Work) -> tuple[NotDone, ...]:
         for tool, given in left:
             specs = (work.world.spec(name) for name in tool.split(OR))
             if says := OR.join(deed_line(spec, write_json(given), "{}") for spec in specs if with_effects(spec)):
-                found.append(NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED))
+                found.append(explained(work, NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED)))
     told = {name for one in found for name in one.tools}.union(tool for _, tool in begun)
     return (*found, *(one for one in due if told.isdisjoint(one.tools)))
 

@@ -166,7 +166,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
         return StepEnd(index, skipped=proposal.content)
     if work.task.asked is not None and (why := proposal.content.strip()[:WHY]):
         return step_failed(index, Code.GIVEN_UP, why, why, refusal(why))
-    text = f"Step {work.steps[index].id!r} cannot be given up so: no tool's last result in it is an error"
+    text = f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error"
     other, after = way_out(work, missing), 'Continue with it, and say "next_step_decision": "fail" only after an error.'
     text += f", and the reason cites no result. {other} If it is needed, continue." if other else f". {after}"
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
@@ -259,7 +259,9 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
 
 
 def _asks(work: Work, index: int, words: str, *, owes: bool) -> bool:
-    """Whether words are a question to a person, and no result that ends in one: a translation, a draft of a mail."""
+    """Whether words are a question to a person. A result that ends in one is none: a translation, a draft of a mail; of
+    a reasoning step that is one question and nothing else nobody can tell, and a person is asked.
+    """
     if work.origin is PlanOrigin.DRAFTED and not owes:
         return is_only_question(words) and bool(work.graph.dependants[index])
     return is_question(words) and (owes or bool(unfulfilled(work)))

@@ -32,14 +32,15 @@ NO_REQUEST: Final = re.compile(
     r"|said|says|called)\b|n't\b",
     re.IGNORECASE,
 )
+CONDITION: Final = re.compile(r"(?:only )?(?:if|unless|in case|provided)\b", re.IGNORECASE)
 NO_NEGATION: Final = re.compile(
     r"\b(?:don't|do not|never) forget\b|\bnot only\b|\bwhy don't (?:you|we)\b", re.IGNORECASE
 )
 ASKS_FOR_NONE: Final = re.compile(
     r"(?<![\w./-])(?:no|nothing|none|kein\w*|nichts?|nie|ohne)(?![\w/-]|\.\w)", re.IGNORECASE
 )
-"""What makes of a sentence a question, and of a clause no request; what only looks like a negation; and what makes none
-of the words themselves that a pattern has found ("create no file").
+"""What makes of a sentence a question, and of a clause no request; a clause that is a condition of the one before; what
+only looks like a negation; and what makes none of the words themselves that a pattern has found ("create no file").
 """
 
 _LEAD: Final = (
@@ -128,7 +129,7 @@ _DO_NOT: Final = (
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"
     rf"(?:(?:ask|consult) me|let me (?:see|look))\b{_GAP_200}\b(?:(?<!the )first|before(?:hand)?|prior)\b"
-    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\bbefore\b"
+    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\b(?:before\b|(?<!the )first(?=\W*\Z|[,.;:!?]))"
     r"|(?:check|confirm|clear it) (?:back )?with me\b|run (?:it|this|that|them) (?:by|past) me\b"
     r"|(?:let|allow) me (?:to )?(?:first )?(?:confirm|approve|review|check|decide|sign off)\b"
     rf"){_REST}"
@@ -138,7 +139,7 @@ _ASK_FIRST: Final = (
     r"|\b(?:once|when|after|until|unless|only if) i(?:'ve| have)? (?:confirm|approv|agree|say|said|ok|give|allow)\w*"
     rf"|\bmy (?:explicit |prior |written |final )*{_SIGN_EN}\b"
     r"|\bi(?: want| wish| need| have| would like|'d like) to (?:confirm|approve|review)\b"
-    rf"|\b(?:frag|zeig)\w*\s+(?:sie |bitte |doch )*{_ME}\b{_GAP_200}"
+    rf"|\b(?:frag|zeig)\w*\s+(?:sie |es |ihn |bitte |doch )*{_ME}\b{_GAP_200}"
     rf"\b(?:vorher|zuerst|erst|davor|bevor|ehe|zuvor|nach)\b{_REST}"
     rf"|{_BEGIN}frag\w* (?:bitte |doch )?(?:vorher|zuerst|davor|zuvor|nach)\b"
     r"|\b(?:vorher|zuerst|erst|zuvor|davor)\b[^.!?\n]{0,40}?\b(?:nach|an|r(?:ü|ue)ck)?(?:fragen|gefragt)\b"

@@ -104,6 +104,8 @@ def add_to(app: typer.Typer) -> None:
         if option is not None:
             given["--option"] = {"option_id": option}
         for name, words in (("none", none), ("reject", reject), ("rephrase", rephrase), ("skip", skip)):
+            if words is not None and words.startswith("--"):
+                raise usage(f"--{name} takes words", f"{words} is an option", f"--{name} 'your words'")
             if words is not None:
                 given[f"--{name}"] = {"decision": name, "text": words}
         if text is not None:

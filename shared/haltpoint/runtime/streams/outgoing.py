@@ -107,6 +107,7 @@ class Envelope:
                 other_model=chain.other_model,
                 answered=output.answered,
                 words=output.words,
+                skippable=output.skippable,
                 forced=output.forced,
             ),
         )

@@ -182,6 +182,7 @@ def _unfulfilled(stored: Iterable[Any], dropped: Iterable[DroppedCall], own: Phr
         if told.isdisjoint((step, tool) for tool in one.tools):
             why = own.undone if one.why is WhyNot.UNFULFILLED else own.unreached
             message = f'{own.only_if}: "{one.message}"' if one.message else why
+            message = one.message if one.why is WhyNot.NOT_NEEDED else message
             yield msgspec.structs.replace(one, action_id=None, message=message)
 
 
