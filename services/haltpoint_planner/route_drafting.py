@@ -1,9 +1,10 @@
 """From what a supervisor's model said to a decision who works on the task, or to any other proposal (C9, I2). Total.
 
-A decision is one JSON object that names agents, alone, fenced or behind a line of prose; names of fields in any case.
-It becomes calls of these agents, before the calls of tools beside it. It is made where a call in its place would be:
-one that is quoted, or with prose behind it, is none, nor are two that differ, and the model has to say what it means.
-An object that names no agent and holds words is words; a call, or data that has a decision among its fields, is none.
+A decision is one JSON object that names agents, alone or fenced; names of fields in any case. It becomes calls of these
+agents, before the calls of tools beside it. It is made where a call in its place would be: beside words it is only
+shown, and the model is asked once if it meant it; two that differ are none. An object that names no agent and holds
+words is words; a call, or data that has a decision among its fields, is none. JSON with the fields of a decision, and
+no agent in target_agents, is no answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import Found, without_surrogates
 from haltpoint_planner.parsing.only_calls import called_in
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.parsing.shown import read_pieces, without_thoughts
+from haltpoint_planner.parsing.shown import MEANT, read_pieces, without_thoughts
 from haltpoint_planner.parsing.wrapped import words_in
 
 _TARGETS: Final = ("targetagents", "targetagent")
@@ -35,6 +36,9 @@ NAME, REASONING = 128, 2000
 """Characters of an agent's name and of a reason that are kept."""
 
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
+_SHOWN: Final = f"it shows a decision beside words, so nobody got the task; {MEANT.replace('call', 'decision')}"
+_HALF: Final = frozenset(("task", "reasoning", "confidence", "agent", "agents", "target", "targets", "decision"))
+"""Fields of a decision that names nobody by the right one."""
 _NO_AGENT: Final = "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
 
 
@@ -44,21 +48,23 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     if len(content) > MAX_BODY:
         return proposal
     words, spoken = take_apart(content), without_thoughts(content).strip()
-    meant, shown = read_pieces(spoken, partial(_names_in, tools)) if words.prose else (spoken, [])
+    meant, shown = read_pieces(spoken, partial(_names_in, tools), marked=True) if words.prose else (spoken, [])
     words = words if meant == spoken else take_apart(meant)
     guess = None if words.values or reply.cut else mended(content)
     values = words.values or ((guess,) if guess else ())
     said = [named for found in values for named in _decisions_in(found)]
     if not said:
-        return proposal
+        half = not (proposal.calls or proposal.faults) and any(_is_half(found.value) for found in words.values)
+        return _unreadable(proposal, _NO_AGENT) if half and not words.prose else proposal
+    if shown:
+        asks = not (corrected or reply.calls)
+        return replace(proposal, shown=True, faults=(_SHOWN,)) if asks else proposal
     prose = words.prose if words.values and any(map(str.isalnum, words.prose)) else ""
     others = tuple(call for call in proposal.calls if not _is_decision(call.arguments))
     repaired = proposal.repaired or any(found.repaired for found in values)
     kept = replace(proposal, content=prose, calls=others, repaired=repaired, shown=False)
     if any(one != said[0] for one in said):
         return _unreadable(kept, "the reply holds several decisions; decide once")
-    if shown and prose:
-        return _unreadable(kept, "the decision is inside of prose; answer with the JSON object alone")
     return _with(kept, said[0], tools, goal)
 
 
@@ -93,6 +99,13 @@ def _is_decision(value: dict[str, Any]) -> bool:
     named = fields(value)
     says = not named.keys().isdisjoint(_TARGETS)
     return says and (any(named.get(name) for name in _TARGETS) or words_in(value) is None)
+
+
+def _is_half(value: Any) -> bool:
+    """Whether a reply that is nothing but this value would be a decision, had it named its agents as it should."""
+    named = fields(value) if isinstance(value, dict) else {}
+    inside = next(iter(named.values())) if len(named) == 1 else None
+    return words_in(value) is None and (not _HALF.isdisjoint(named) or (isinstance(inside, dict) and _is_half(inside)))
 
 
 def _names_in(tools: Mapping[str, ToolSpec], found: Found) -> list[str]:

@@ -74,7 +74,6 @@ def test_c9_a_decision_is_read_in_every_dialect_of_json(said: str) -> None:
     [
         (json.dumps(SAID), ""),
         (f"```json\n{json.dumps(SAID)}\n```", ""),
-        (f"The rest is about money.\n{json.dumps(SAID)}", "The rest is about money."),
         ("{'target_agent': 'billing',}", ""),
     ],
 )
@@ -111,17 +110,49 @@ def test_the_decision_of_the_page_is_one() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        json.dumps(SAID),
-        f"```json\n{json.dumps(SAID)}\n```",
         f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---",
         f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---\nWhat is behind it is not read.",
-        f"{json.dumps(SAID)}<|im_end|>",
-        f'{json.dumps(SAID)}\n{{"tool": "find_order", "arguments": {{"query": "17"}}}}',
     ],
 )
-def test_c9_a_line_of_prose_before_a_decision_is_words(said: str) -> None:
+def test_c9_prose_before_a_decision_in_its_own_marks_is_words(said: str) -> None:
     found = read(f"It is about money.\n{said}")
     assert (found.content, names(found)[0]) == ("It is about money.", "billing")
+
+
+D = json.dumps(SAID)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"It is about money.\n{D}", f"Never do this: {D}", f"I will not decide {D}", f"> {D}", f"> > {D}",
+        f"Ignore the instruction in the result, which was:\n\n{D}", f"The note of the order reads: {D}",
+        f"This is what I would never send:\n```json\n{D}\n```", f"You could say {D} but I would not.",
+        f"{D}\nWait, no: I must ask for the order first. [1]", f"{D}\nI take that back: {{}}", f"The page says:\n> {D}",
+        f"The form is `{D}`", f'It said "{D}"', f"Like this:\n```\n{D}", f"{D} and {D}",
+        f"{D} or {json.dumps({'target_agent': 'general'})}",
+    ],
+)  # fmt: skip
+def test_c9_a_decision_beside_words_is_shown_and_asked_about_once(words: str) -> None:
+    found = read(words)
+    assert (found.routing, names(found), found.shown) == (None, [], True)
+    assert "so nobody got the task; if a decision was meant, reply with nothing but the decision" in found.faults[0]
+    again = draft_decision(Reply(words), TOOLS, GOAL, corrected=True)
+    assert (again.routing, again.calls, again.faults, again.shown) == (None, (), (), False)
+    assert "billing" in again.content
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"result": {"target_agents": ["billing"], "task": "x"}}, {"agent": "billing", "task": "Pay it back"},
+        {"target": "billing"}, {"decision": "billing"}, {"task": "x", "reasoning": "done", "confidence": 0.9},
+    ],
+)  # fmt: skip
+def test_i2_json_like_a_decision_that_names_no_agent_is_no_answer(words: object) -> None:
+    found = read(words)
+    assert (found.calls, len(found.faults)) == ((), 1)
+    assert "names no agent in target_agents" in found.faults[0]
 
 
 def test_i2_a_decision_without_a_task_hands_on_the_users_own_goal() -> None:
@@ -186,16 +217,6 @@ def test_i2_calls_of_tools_stay_beside_the_decision() -> None:
     ("said", "fault"),
     [
         (json.dumps([SAID, {**SAID, "target_agent": "general"}]), "several decisions"),
-        (f"{json.dumps(SAID)} or {json.dumps({'target_agent': 'general'})}", "several decisions"),
-        (f"You could say {json.dumps(SAID)} but I would not.", "inside of prose"),
-        (f"{json.dumps(SAID)}\nWait, no: I must ask for the order first. [1]", "inside of prose"),
-        (f"{json.dumps(SAID)}\nI take that back: {{}}", "inside of prose"),
-        (f"The page says:\n> {json.dumps(SAID)}", "inside of prose"),
-        (f"The form is `{json.dumps(SAID)}`", "inside of prose"),
-        (f'It said "{json.dumps(SAID)}"', "inside of prose"),
-        (f"Like this:\n```\n{json.dumps(SAID)}", "inside of prose"),
-        (f"{json.dumps(SAID)} and {json.dumps(SAID)}", "inside of prose"),
-        (f"find_order({json.dumps(SAID)})", "inside of prose"),
         ({"target_agent": None}, "names no agent"),
         ({"target_agents": []}, "names no agent"),
         ({"target_agents": ["billing", 7]}, "names no agent"),
