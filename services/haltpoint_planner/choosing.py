@@ -28,7 +28,7 @@ from haltpoint_planner.thoughts import words_of
 MANY: Final = 20
 """Tools that a prompt shows without a choice."""
 
-_NARROWED: Final = frozenset({ThoughtKind.PLAN, ThoughtKind.ACT, ThoughtKind.REASON})
+_NARROWED: Final = frozenset({ThoughtKind.PLAN, ThoughtKind.ACT, ThoughtKind.REASON, ThoughtKind.ROUTE})
 _FORM: Final = 'Answer with one JSON object and nothing else: {"tools": ["<name>", ...]}. Only names from the list.'
 
 

@@ -1,7 +1,7 @@
 """From what a supervisor's model said to a decision who works on the task, or to any other proposal (C9, I2). Total.
 
 A decision is one JSON object that names agents, alone or fenced; names of fields in any case. It becomes calls of these
-agents, before the calls of tools beside it. It is made where a call in its place would be: beside words it is only
+agents, before the calls of tools beside it. It is made where a call in its place would be: in words it is only
 shown, and the model is asked once if it meant it; two that differ are none. An object that names no agent and holds
 words is words; a call, or data that has a decision among its fields, is none. JSON with the fields of a decision, and
 no agent in target_agents, is no answer.
@@ -36,9 +36,9 @@ NAME, REASONING = 128, 2000
 """Characters of an agent's name and of a reason that are kept."""
 
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
-_SHOWN: Final = f"it shows a decision beside words, so nobody got the task; {MEANT.replace('call', 'decision')}"
+_SHOWN: Final = f"it shows a decision beside words, so no agent got the task; {MEANT.replace('call', 'decision')}"
 _HALF: Final = frozenset(("task", "reasoning", "confidence", "agent", "agents", "target", "targets", "decision"))
-"""Fields of a decision that names nobody by the right one."""
+"""Fields of a decision that does not name its agents by the right one."""
 _NO_AGENT: Final = "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
 
 

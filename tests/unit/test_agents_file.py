@@ -171,7 +171,7 @@ def test_strategies_and_prompts_are_read_under_their_other_names(tmp_path: Path,
     assert file.supervisor is not None
     assert (file.supervisor.strategy, file.agents[0].prompt) == (read, "Be brief.")
     twice = f"{AGENT}prompt = 'a'\nsystemPrompt = 'b'"
-    assert faults(tmp_path, twice) == ["agent 'a': systemPrompt and prompt are the same"]
+    assert faults(tmp_path, twice) == ["agent 'a': systemPrompt is another name of prompt: give one of them"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,10 @@ def test_strategies_and_prompts_are_read_under_their_other_names(tmp_path: Path,
         (f'strategy = "rule"\n{RULE}{RULE}', ["2 rules have the id 'r'"]),
         ('agents = ["a", "a"]', ["agents: 'a' is there 2 times"]),
         ('agents = ["b"]', ["agents: there is no agent 'b'; there are a"]),
-        ("maxIterations = 3\nmax_iterations = 2", ["maxIterations and max_iterations are the same"]),
+        (
+            "maxIterations = 3\nmax_iterations = 2",
+            ["maxIterations is another name of max_iterations: give one of them"],
+        ),
         (
             'strategy = "skill"\ntools = ["t"]\nsystemPrompt = "p"\nthreshold = 0.5\non_bound = "ask"\n' + RULE,
             [

@@ -51,7 +51,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """
         task = _owned(task, who)
         if fault := task_fault(task):
-            hint = "Give a `goal` or a `plan`; leave out `earlier`, and the agent `supervisor`."
+            hint = "Give a `goal` or a `plan`, no `earlier`, and no `agent` for a task that the supervisor routes."
             raise Problem(422, "invalid_fields", fault, hint=hint)
         key = idempotency_key
         chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)

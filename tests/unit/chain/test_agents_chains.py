@@ -93,9 +93,7 @@ def test_i3_an_agent_without_a_share_reads_why_it_may_not_hand_on() -> None:
         tree.report(below)
     tree.look(child).propose(call("reader", task="Look once more"))
     (fault,) = child.thought.corrections
-    words = (
-        "reader cannot take it: of the 20 chains of a task none is left for this agent. Do it without another agent."
-    )
+    words = "reader cannot take it: of the 20 chains of a task none is left for this agent. Continue without it."
     assert fault.message == words
 
 

@@ -176,7 +176,7 @@ def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_
 def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
     agents = file(Strategy.ROUND_ROBIN, agents=("general", "billing"))
     assert [in_turn(number, agents).agent for number in (1, 2, 3)] == ["billing", "general", "billing"]
-    assert in_turn(3, agents).reasoning == "it is the turn of billing: task number 3"
+    assert in_turn(3, agents).reasoning == "it is the turn of billing: task 3 of its partition"
 
 
 def test_i1_the_agent_with_room_is_told_with_its_count() -> None:

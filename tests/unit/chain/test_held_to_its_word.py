@@ -162,7 +162,7 @@ def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case(
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.final_facts == []
     assert told.questions[0].question == (
-        "The model did not use save in 1 tries. A person has to decide. (not complete after 1 proposals of the model)"
+        "The model did not use save in 1 tries. A person has to decide. (not complete after 1 proposal of the model)"
     )
     told.answer(RequestKind.ESCALATION, Choice.RETRY)
     told.propose(call("save"))
@@ -181,7 +181,7 @@ def test_d4_in_advisory_mode_they_end_the_step_and_it_says_so() -> None:
 def test_turns_used_up_where_no_words_ask_for_a_tool_fail_the_step(task: dict[str, Any]) -> None:
     told = out_of_turns(**task)
 
-    assert told.chain.error == ChainError("HP-203", "not complete after 1 proposals of the model", "react")
+    assert told.chain.error == ChainError("HP-203", "not complete after 1 proposal of the model", "react")
 
 
 # ---- given by hand (D3)

@@ -377,6 +377,14 @@ def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() ->
     assert (tree.root.chain.answer, len(tree.root.told("contract.violated"))) == ("Ask billing.", 1)
 
 
+def test_d4_in_advisory_what_is_no_decision_and_no_words_goes_to_a_person_at_the_limit() -> None:
+    tree = routing(Mode.ADVISORY)
+    for _ in range(3):
+        tree.root.take(decision("admin"))
+    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    assert {one.id for one in tree.root.questions[-1].request.options} == {"billing", "technical", "general"}
+
+
 def test_i2_where_the_model_is_held_to_nothing_words_are_the_answer() -> None:
     tree = routing(Mode.OFF)
     tree.root.propose(content="Ask billing.")

@@ -431,7 +431,7 @@ def test_turns_used_up_without_a_fault() -> None:
     told.result()
 
     [case] = told.told("chain.escalated")
-    assert case["reason"] == "not complete after 1 proposals of the model"
+    assert case["reason"] == "not complete after 1 proposal of the model"
     assert case["missing"] == ["send"]
 
 

@@ -15,12 +15,13 @@ from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from tests.support.builders import call, failed
+from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
 
@@ -293,6 +294,50 @@ def test_c12_what_a_failed_agent_might_have_done_is_reported_by_its_error(kind: 
     tree.root.propose(content="There is no order X-1.")
     assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "There is no order X-1.")
     assert [(one.tool, one.says) for one in tree.root.chain.unfulfilled] == [("refund", "Refund order 17")]
+
+
+def refuses(tree: Tree, caller: Story) -> ErrorInfo | None:
+    """The error for the caller of an agent that looks something up and then refuses the task."""
+    child = tree.begun(caller.last)
+    child.propose(call("find_order", query="17"))
+    child.result()
+    child.propose(content="This is not my work.", give_up=True)
+    tree.report(child)
+    action = next(reversed(caller.chain.actions.values()))
+    assert not action.told.reported
+    return action.error
+
+
+def test_c12_an_agent_that_refuses_after_a_call_reports_nothing() -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    tree.root.take(decision("billing"))
+    assert refuses(tree, tree.root) == ErrorInfo(ErrorType.VALIDATION, "This is not my work.", recoverable=True)
+    tree.root.propose(content="It is done.")
+    assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+
+
+def test_c12_nor_does_one_that_passes_on_what_another_one_has_refused() -> None:
+    desk = Agent(name="desk", description="Takes everything.", agents=("billing",))
+    file = Agents(agents=(desk, *AGENTS), supervisor=Supervisor(agents=("desk", "general")))
+    tree = Tree(Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), file)
+    tree.root.submit(read=False)
+    tree.root.read(REFUND)
+    tree.root.take(decision("desk"))
+    child = tree.begun(tree.root.last)
+    child.propose(call("billing", task="Refund order 17"))
+    refuses(tree, child)
+    child.propose(content="No agent does it.", give_up=True)
+    tree.report(child)
+    told = next(reversed(tree.root.chain.actions.values()))
+    assert (told.error and told.error.message, told.told.reported) == ("This is not my work.", False)
+
+
+def test_i2_a_supervisor_that_has_done_the_work_itself_answers() -> None:
+    tree = read_as(REFUND, "Refund order 17", tools=("find_*", "refund"))
+    tree.root.propose(call("refund", order="17"))
+    tree.root.result()
+    tree.root.propose(content="Order 17 is refunded.")
+    assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "Order 17 is refunded.")
 
 
 def test_c12_an_agent_that_fails_reports_for_no_tool_that_it_may_not_call() -> None:

@@ -136,7 +136,7 @@ D = json.dumps(SAID)
 def test_c9_a_decision_beside_words_is_shown_and_asked_about_once(words: str) -> None:
     found = read(words)
     assert (found.routing, names(found), found.shown) == (None, [], True)
-    assert "so nobody got the task; if a decision was meant, reply with nothing but the decision" in found.faults[0]
+    assert "so no agent got the task; if a decision was meant, reply with nothing but the decision" in found.faults[0]
     again = draft_decision(Reply(words), TOOLS, GOAL, corrected=True)
     assert (again.routing, again.calls, again.faults, again.shown) == (None, (), (), False)
     assert "billing" in again.content

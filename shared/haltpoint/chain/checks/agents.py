@@ -127,10 +127,10 @@ def hand_on_fault(work: Work, name: str, arguments: Mapping[str, Any]) -> str | 
     """Why a task may not be handed on to an agent, in any mode; None when it may."""
     assigned = work.task.assigned
     if levels_of(work.id) + 1 >= MOST_DEEP:
-        return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Do it without another agent."
+        return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Continue without it."
     if assigned is None or assigned.chains - work.below.chains < 1:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
-        return f"{name} cannot take it: {why}. Do it without another agent."
+        return f"{name} cannot take it: {why}. Continue without it."
     goal = _alike(goal_in(arguments))
     above = (one for one in work.world.tree if work.id.startswith(f"{one.id}~"))
     if any(one.task.agent == name and _alike(one.task.goal) == goal for one in (work.chain, *above)):
@@ -169,8 +169,10 @@ def must_decide(work: Work) -> bool:
 
 
 def undecided(work: Work) -> bool:
-    """Whether a supervisor's model has handed the task on to no agent yet."""
-    return router(work) is not None and not progress(work).decisions
+    """Whether a supervisor's model has handed the task on to no agent yet, and has done nothing of it by itself."""
+    if router(work) is None or progress(work).decisions:
+        return False
+    return not any(one.satisfies and with_effects(work.world.spec(one.tool)) for one in work.actions.values())
 
 
 def decided(work: Work, proposal: Proposal) -> tuple[ProposedCall, ...]:

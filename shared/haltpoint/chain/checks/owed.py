@@ -110,15 +110,15 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def owed(work: Work) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition and that the task lets a model do. An agent that has failed has
-    reported an error for all that it may call (I1), until another that may call it has ended well; one that has called
-    nothing, and refused the task, reports nothing.
+    """Those that it asks for without a condition and that the task lets a model do. An agent that has failed after
+    a call that failed has reported an error for all that it may call (I1), until another that may call it has ended
+    well; one that refuses the task reports nothing.
     """
-    due = [one for one in unfulfilled(work) if not one.message]
+    due = [one for one in unfulfilled(work) if one.why is WhyNot.UNFULFILLED and not one.message]
     within, reported = _in_reach(work) if due else set[str](), set[str]()
     for one in work.actions.values() if due else ():
         inside = work.world.spec(one.tool).inside
-        if one.error and one.told.spent is not None and one.told.spent.actions:
+        if one.error and one.told.reported:
             reported.update(inside)
         elif one.satisfies:
             reported.difference_update(inside)

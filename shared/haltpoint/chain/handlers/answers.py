@@ -107,7 +107,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.NONE if action is _NONE:  # none of the agents: the model gets the person's words as a result
             typed = {"answer": said.strip(), SAID: said.strip()}
             told = typed if said.strip() else {"answer": "None of these agents is the right one."}
-            _record(work, request.step, human_tool.NAME, told, by)
+            _record(work, request, human_tool.NAME, told, by)
             return think_step(work, request.step)
         case Choice.NONE:
             text = f"{work.own.other}: {said or work.own.none_fits}"
@@ -131,7 +131,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return _by_hand(work, request, data)
         case Choice.SKIP:
             words = f"Nothing is done in this step, it is not needed: {said.strip()}"
-            _record(work, request.step, human_tool.NAME, {"answer": words, SAID: said.strip()}, by)
+            _record(work, request, human_tool.NAME, {"answer": words, SAID: said.strip()}, by)
             work.words = None
             return StepEnd(request.step, skipped=said)
         case Choice.REPHRASE | Choice.RETRY:
@@ -252,19 +252,22 @@ def _by_hand(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next
     if not request.tool:
         words = answer.text.strip()
         value = {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
-        _record(work, index, human_tool.NAME, value, data.by)
+        _record(work, request, human_tool.NAME, value, data.by)
         work.words = answer.text or write_json(answer.value)
         return StepEnd(index)
     spec, missing = work.world.spec(request.tool), ("it has no value",)
     if faults := missing if answer.value is None else result_faults(spec, answer.value):
         return escalate(work, index, f"the result given by hand does not fit {request.tool}: {'; '.join(faults)}")
-    return succeed(work, _record(work, index, request.tool, answer.value or {}, data.by))
+    return succeed(work, _record(work, request, request.tool, answer.value or {}, data.by))
 
 
-def _record(work: Work, index: int, tool: str, value: dict[str, Any], by: str) -> Action:
-    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
+def _record(work: Work, request: OpenRequest, tool: str, value: dict[str, Any], by: str) -> Action:
+    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it.
+    What they said in words answers the question that they were asked.
+    """
+    index, asked = request.step, {"question": request.question} if tool == human_tool.NAME else {}
     reset_strikes(work, index)
-    action = work.next_action(index, tool, "{}")
+    action = work.next_action(index, tool, write_text(asked))
     run = work.edit(index)
     run.actions, run.turn, run.attempt, run.in_turn = action.number, run.turn + 1, 0, 1
     action = _given(work, action, value, by)

@@ -1,6 +1,5 @@
 """How a chain begins (C1, C12), and what the planner brings besides proposals: plans, answers, thoughts that failed."""
 
-from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -20,7 +19,7 @@ from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
 from haltpoint.chain.turns.assigning import assign, take_choice, waits_for_room
-from haltpoint.chain.turns.ending import refusal
+from haltpoint.chain.turns.ending import refused
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
@@ -131,7 +130,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     if (spent := overspent(work)) is not None:
         return spent
     if data.refused and work.task.asked is not None:  # another agent has called this one, and may choose again
-        return replace(failed(Code.GIVEN_UP, data.refused), answer=data.refused, fault=refusal(data.refused))
+        return refused(data.refused)
     if data.question is not None and (asked := ask_while_planning(work, data.question)) is not None:
         return asked
     misquoted = take_up(work, data.intent)

@@ -186,11 +186,13 @@ class ChainError:
 class Failure:
     """The chain cannot do what was asked: `answer` is what the user reads beside the error, `fault` a tool's own. When
     a step is the reason, what is under way beside it ends first (C8). `stopped`: it is cancelled, by whom and why.
+    `refused`: the agent does not take the task, or the one to which it handed the task on (C11).
     """
 
     error: ChainError
     answer: str | None = None
     fault: ErrorInfo | None = None
+    refused: bool = False
     stopped: tuple[str, str] | None = None
 
 

@@ -11,9 +11,9 @@ from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
-from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import ChainError, Failure
+from haltpoint.chain.model.state import Action, ChainError, Failure
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
@@ -31,17 +31,20 @@ WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
 
 
-def failed_by_tool(index: int, code: Code, tool: str, fault: ErrorInfo) -> StepEnd:
+def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
     """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
-    words = fault.message
+    words, told = fault.message, action.told
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
-    return step_failed(index, code, f"{tool}: {fault.error_type.value}: {fault.message}", words, fault)
+    error = ChainError(str(code), f"{action.tool}: {fault.error_type.value}: {fault.message}")
+    refused = told.spent is not None and not told.reported
+    return StepEnd(action.step, Failure(error, words, fault, refused=refused))
 
 
-def refusal(why: str) -> ErrorInfo:
-    """What the caller of an agent reads when the agent does not take the task (C11)."""
-    return ErrorInfo(ErrorType.VALIDATION, why[:WHY])
+def refused(why: str) -> Failure:
+    """An agent does not take the task; its caller reads why (C11)."""
+    fault = ErrorInfo(ErrorType.VALIDATION, why[:WHY])
+    return Failure(ChainError(str(Code.GIVEN_UP), why), why, fault, refused=True)
 
 
 def too_late(work: Work) -> Failure | None:
@@ -193,7 +196,8 @@ def fail(work: Work, failure: Failure) -> None:
     unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer, work.unproven = error, failure.answer, unproven
-    report(work, failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False))
+    told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
+    report(work, told, reported=failure.fault is not None and not failure.refused)
 
 
 def cancel(work: Work, end: Cancelled) -> None:
@@ -213,7 +217,7 @@ def _cancelled(work: Work, by: str, reason: str) -> None:
     work.unfulfilled = _not_done(work)
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, ErrorInfo(ErrorType.DENIED, words))
+    report(work, ErrorInfo(ErrorType.DENIED, words), reported=True)
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
@@ -250,7 +254,7 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
     return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
 
 
-def report(work: Work, fault: ErrorInfo | None = None) -> None:
+def report(work: Work, fault: ErrorInfo | None = None, *, reported: bool = False) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the
@@ -266,7 +270,7 @@ def report(work: Work, fault: ErrorInfo | None = None) -> None:
         nested_successes=work.nested_successes,
         effects=work.effects,
         done=work.done,
-        **told_of(work),
+        **told_of(work, reported=reported),
     )
     data = work.answer or "{}"
     if metadata.agent:

@@ -77,14 +77,14 @@ def take_back(work: Work, told: Metadata) -> None:
     work.below = Spent(**now)
 
 
-def told_of(work: Work) -> dict[str, Any]:
+def told_of(work: Work, *, reported: bool) -> dict[str, Any]:
     """What the report of a chain says of the agent that it was, as fields of its metadata; nothing of other chains."""
     assigned, spent = work.task.assigned, work.spent()
     if assigned is None:
         return {}
     rests = {name: left for name in _LIMITS if (left := _left(work, name)) is not None}
     unspent = Spent(**rests, chains=assigned.chains - spent.chains)
-    return {"agent": work.task.agent, "spent": spent, "unspent": unspent}
+    return {"agent": work.task.agent, "reported": reported, "spent": spent, "unspent": unspent}
 
 
 def words_of(work: Work) -> str:

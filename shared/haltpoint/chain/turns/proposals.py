@@ -13,13 +13,13 @@ from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Next, StepEnd, step_failed
+from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.ending import WHY, failed_by_tool, refusal
+from haltpoint.chain.turns.ending import WHY, failed_by_tool, refused
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.routing import (
@@ -45,7 +45,6 @@ from haltpoint.chain.turns.strikes import (
 )
 from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.results import ErrorInfo
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
@@ -129,8 +128,8 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
     owes = tool_step or bool(missing)
     if _asks(work, index, words, owes=owes) and (question := _ask(work, index, words)) is not None:
         return question
-    if owes and mode is not Mode.OFF and words.strip() and (error := _last_error(work, index)) is not None:
-        return failed_by_tool(index, Code.GIVEN_UP, *error)
+    if owes and mode is not Mode.OFF and words.strip() and (end := _failed_by_last(work, index)) is not None:
+        return end
     due_call = no_decision(work) if unrouted else no_call(work, index)
     faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
@@ -156,16 +155,18 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
 
     Calls beside it never run.
     """
-    error = _last_error(work, index)
-    run = work.edit(index)
+    error, run = _failed_by_last(work, index), work.edit(index)
     run.taken, run.struck = 0, False
     drop_held(work, index, "proposed beside giving up")
     if error is not None:
-        return failed_by_tool(index, Code.GIVEN_UP, *error)
+        return error
     if not_needed(work, missing := missing_tools(work, index), proposal.content):
         return StepEnd(index, skipped=proposal.content)
     if work.task.asked is not None and (why := proposal.content.strip()[:WHY]):
-        return step_failed(index, Code.GIVEN_UP, why, why, refusal(why))
+        return StepEnd(index, refused(why))
+    if work.task.asked is not None:
+        text = 'Say why: {"next_step_decision": "fail", "content": "<why you do not do it>"}.'
+        return _correct(work, index, (Correction(violation=Violation.UNFOUNDED_FAIL, message=text),))
     text = f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error"
     other, after = way_out(work, missing), 'Continue with it, and say "next_step_decision": "fail" only after an error.'
     text += f", and the reason cites no result. {other} If it is needed, continue." if other else f". {after}"
@@ -249,10 +250,10 @@ def _correct(work: Work, index: int, corrections: tuple[Correction, ...]) -> Nex
 
 def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought: str | None, *, again: bool) -> Next:
     """Ask for the next proposal, with what was wrong with the last; an advisory step ends at the limit of strikes."""
-    struck = work.mode(index) is Mode.ADVISORY and (corrections or work.run[index].struck)
-    if struck and strikes_exhausted(work, index):
+    mode, full = work.mode(index), strikes_exhausted(work, index)
+    if mode is Mode.ADVISORY and full and (corrections or work.run[index].struck) and not undecided(work):
         return complete_unmet(work, index)
-    full = work.mode(index) is Mode.STRICT and strikes_exhausted(work, index)
+    full = full and (mode is Mode.STRICT or undecided(work))
     if (said := router(work)) is not None and (full or not has_turns(work, index)):
         return at_limit(work, index, said, again=again)
     return think_step(work, index, corrections, thought, again=again)
@@ -280,11 +281,11 @@ def _ask(work: Work, index: int, said: str) -> Next | None:
     return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
 
 
-def _last_error(work: Work, index: int) -> tuple[str, ErrorInfo] | None:
-    """Of the last result of each tool of a step the newest that is an error, and whose it is."""
+def _failed_by_last(work: Work, index: int) -> StepEnd | None:
+    """The end of a step that is given up for an error: of the last result of each tool the newest that is one."""
     seen = set[str]()
     for action in reversed([one for one in work.actions.values() if one.step == index]):
         if action.tool not in seen and action.error is not None:
-            return action.tool, action.error
+            return failed_by_tool(Code.GIVEN_UP, action, action.error)
         seen.add(action.tool)
     return None

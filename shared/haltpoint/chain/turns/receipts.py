@@ -118,7 +118,7 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     if not decided(work, work.proposals.get(index, Proposal())):  # the others that it names get the task all the same
         drop_held(work, index, "the call before it failed")
     if literal or not (fault.recoverable or denied(action) or router(work)):
-        return failed_by_tool(index, Code.TOOL_FAILED, action.tool, fault)
+        return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None
 
 

@@ -7,6 +7,7 @@ The words at the end of a chain are looked at before they are delivered (F3): ne
 
 from collections.abc import Collection, Iterable
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import must_decide, router
 from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.checks.owed import deeds_asked_for, pattern_faults, way_out
@@ -15,7 +16,7 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
 from haltpoint.chain.model.outputs import Completed, Next, Think, failed, step_failed
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import Failure
+from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import (
@@ -112,7 +113,7 @@ def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str
     """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
     mode = work.mode(index)
     unheard = () if mode is Mode.OFF else pattern_faults(work)
-    reason = f"not complete after {work.run[index].proposals} proposals of the model"
+    reason = f"not complete after {count(work.run[index].proposals, 'proposal')} of the model"
     missing = unheard or missing_tools(work, index)
     if missing and mode is Mode.STRICT:
         return escalate(work, index, reason)
@@ -160,9 +161,16 @@ def stand_in(work: Work, why: str) -> str:
     if work.answer:
         return work.answer
     done = (one for one in work.actions.values() if one.satisfies and not one.told.cached)
-    told = ((one.tool, str(read_json(one.data)["text"]) if one.told.agent else one.data) for one in done)
+    told = ((one.tool, _words_of(one)) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
     return "\n".join((f"{work.own.unanswered}: {why}.", *((work.own.results, *lines) if lines else ())))
+
+
+def _words_of(action: Action) -> str:
+    """A result as people read it: the words of an agent, or of a person; else its data."""
+    field = "text" if action.told.agent else "answer" if action.tool == human_tool.NAME else ""
+    said = read_json(action.data).get(field) if field else None
+    return said if isinstance(said, str) else action.data
 
 
 def _receipts(work: Work) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def by_skill(task: Task, agents: Agents) -> Choice:
 def in_turn(number: int, agents: Agents) -> Choice:
     """The agent whose turn it is; `number`: how many tasks the supervisor has had, this one included."""
     agent = agents.choices[(number - 1) % len(agents.choices)]
-    return Choice(agent.name, f"it is the turn of {agent.name}: task number {number}")
+    return Choice(agent.name, f"it is the turn of {agent.name}: task {number} of its partition")
 
 
 def with_room(place: Place, agents: Agents) -> Choice:

@@ -78,6 +78,8 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
     built_in = (human_tool.NAME, SUPERVISOR)
     usable = [one for one in names if re.fullmatch(NAME, one) and one not in built_in]
     yield from (f"{times} agents are called {name!r}" for name, times in _repeated(names))
+    alike = _repeated([one.casefold() for one in dict.fromkeys(names)])
+    yield from (f"{times} agents are called {name!r}, but for upper and lower case" for name, times in alike)
     yield from (f"agent {name!r}: the name is built in" for name in dict.fromkeys(names) if name in built_in)
     for agent in agents:
         about, model, others = f"agent {agent.get('name')!r}", agent.get("model"), agent.get("agents")
@@ -142,7 +144,11 @@ def _routing(
 
 def _twice(raw: Mapping[str, Any], others: Mapping[str, str]) -> Iterator[str]:
     """What is said under both its names."""
-    return (f"{other} and {name} are the same" for other, name in others.items() if {other, name} <= raw.keys())
+    return (
+        f"{other} is another name of {name}: give one of them"
+        for other, name in others.items()
+        if {other, name} <= raw.keys()
+    )
 
 
 def _repeated(listed: Any) -> Iterator[tuple[str, int]]:

@@ -149,24 +149,33 @@ _Call = tuple[str, str]
 
 
 def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
-    """What was not done. A call that failed, or never ran, and succeeded later is done; a tool that only reads and
-    brought something is no loss. What a person denied and what is in doubt always counts.
+    """What was not done. A call that failed, or never ran, and succeeded later is done, and so is a task that one agent
+    refused and another one did; a tool that only reads and brought something is no loss. What a person denied and what
+    is in doubt always counts.
     """
     places: dict[str, int] = {}
     succeeded: dict[_Call, int] = {}
     readers: set[str] = set()
+    refused: set[str] = set()
+    served = -1
     for place, told in enumerate(_all(tree)):
         action = told.action
         places[action.id] = place
-        if action.receipt is not None and action.receipt.satisfies:
+        if (receipt := action.receipt) is None:
+            continue
+        if receipt.satisfies:
             succeeded[_call(action.tool, action.arguments)] = place
-            if action.receipt.metadata.deed is None and told.below is None:
+            served = place if receipt.metadata.spent else served
+            if receipt.metadata.deed is None and told.below is None:
                 readers.add(action.tool)
+        elif receipt.metadata.spent and not receipt.metadata.reported:
+            refused.add(action.id)
 
     def counts(call: _Call, one: NotDone) -> bool:
         if one.why in (WhyNot.DENIED, WhyNot.IN_DOUBT):
             return True
-        done_later = succeeded.get(call, -1) >= places.get(one.action_id or "", 0)
+        at = places.get(one.action_id or "", 0)
+        done_later = succeeded.get(call, -1) >= at or (one.action_id in refused and served > at)
         return not done_later and call[0] not in readers
 
     return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
