@@ -27,8 +27,8 @@ def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str
     """The fields of an outcome that `raw` stands for; None when it is data.
 
     `declared` are the fields of the tool's own result type: those are data, whatever they are called. Where there are
-    none, a text as `error` with nothing but an error beside it says that the call failed, unless `success`, `ok` or
-    `isError` says that it did not.
+    none, a text as `error`, or an object with a `message`, with nothing but an error beside it says that the call failed,
+    unless `success`, `ok` or `isError` says that it did not.
     """
     said = {key: raw[key] for key in raw if isinstance(key, str) and key not in declared}
     if _first(said, "requires_confirmation", "requiresConfirmation") is True and (asked := _confirmation(said)):
@@ -37,7 +37,8 @@ def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str
     fine = said.get("success") is True or said.get("ok") is True or _first(said, "isError", "is_error") is False
     about = {words_of(key) for key, value in said.items() if value is not None}
     text = said.get("error") if about <= _ABOUT and not (declared or fine) else None
-    alone = isinstance(text, str) and text.strip() != ""
+    words = text.get("message") if isinstance(text, Mapping) else text
+    alone = isinstance(words, str) and words.strip() != ""
     if said.get("success") is False or alone or (failed and any(said.get(key) for key in _WORDS)):
         return {"success": False, "next_action": NextAction.ERROR, "error": _error(said)}
     return None

@@ -327,6 +327,7 @@ BESIDE = [
     "I send it.\n```tool_code\nsend(to='u1')\n```",
     f"As in {MADE}:\n---JSON_OUTPUT_START---\n{FIRST}\n---JSON_OUTPUT_END---",
     'Action: list\nAction Input: {"folder": "x"}\nObservation: u1\nAction: send\nAction Input: {"to": "u1"}',
+    'An agent would answer\nAction: send\nAction Input: {"to": "u1"}',
     f'I send it.\n{{"choices": [{{"message": {{"tool_calls": [{{"function": {MADE}}}]}}}}]}}\nDone.',
     "Write:\n```tool_code\nsend(to='u1')\n```",
     f'The mail reads: "{MADE}"',

@@ -62,6 +62,7 @@ def test_b7_an_error_that_may_be_recovered_from_does_not_say_that_another_call_i
         {"is_error": True, "message": "no"},
         {"error": "no"},
         {"error": "no", "success": None, "ok": 1},
+        {"error": {"message": "no", "code": 5}},
     ],
 )
 def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, result: dict[str, Any]) -> None:
@@ -86,6 +87,8 @@ def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, re
         {"ok": True, "error": "an old one"},
         {"error": " "},
         {"error": {"count": 0}},
+        {"error": {"message": " "}},
+        {"error": {"message": "of the day"}, "rows": []},
         {"error": None, "rows": []},
         {"errors": [{"message": "no such field"}], "data": None},
         {"success": "false"},
