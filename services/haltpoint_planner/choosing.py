@@ -38,7 +38,7 @@ async def narrowed(context: Context, ask: Callable[[Context], Awaitable[Reply]])
     """
     agent, sure = context.agent, kept(context)
     open_to_choice = {name: spec for name, spec in context.tools.items() if name not in sure}
-    chooses = agent is not None and agent.choose and context.request.kind in _NARROWED
+    chooses = agent is not None and agent.choose and context.request.kind in _NARROWED and not context.request.forced
     if not chooses or len(offered(context)) <= MANY or len(open_to_choice) <= MOST_CHOSEN:
         return context, Usage()
     request = msgspec.structs.replace(context.request, kind=ThoughtKind.CHOOSE, attempt=1, corrections=())

@@ -3,8 +3,8 @@
 A decision is one JSON object that names agents, alone or fenced; names of fields in any case. It becomes calls of these
 agents, before the calls of tools beside it. It is made where a call in its place would be: in words it is only
 shown, and the model is asked once if it meant it; two that differ are none. An object that names no agent and holds
-words is words; a call, or data that has a decision among its fields, is none. JSON with the fields of a decision, and
-no agent in target_agents, is no answer.
+words is words; a call, or data that has a decision among its fields, is none. About JSON with the fields of a decision,
+and no agent in target_agents, it is asked once, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,6 +39,10 @@ _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_
 _SHOWN: Final = f"it shows a decision beside words, so no agent got the task; {MEANT.replace('call', 'decision')}"
 _HALF: Final = frozenset(("task", "reasoning", "confidence", "agent", "agents", "target", "targets", "decision"))
 """Fields of a decision that does not name its agents by the right one."""
+_HALF_OF_ONE: Final = (
+    "it is JSON with fields of a decision, and names no agent in target_agents; decide in the form, or answer the user "
+    "in plain words; if this JSON is the answer, send the same reply again"
+)
 _NO_AGENT: Final = "the decision names no agent in target_agents; to answer the user, write plain words and no JSON"
 
 
@@ -48,21 +52,21 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     if len(content) > MAX_BODY:
         return proposal
     words, spoken = take_apart(content), without_thoughts(content).strip()
-    meant, shown = read_pieces(spoken, partial(_names_in, tools), marked=True) if words.prose else (spoken, [])
+    meant, shown = read_pieces(spoken, partial(_names_in, tools)) if words.prose else (spoken, [])
     words = words if meant == spoken else take_apart(meant)
     guess = None if words.values or reply.cut else mended(content)
     values = words.values or ((guess,) if guess else ())
     said = [named for found in values for named in _decisions_in(found)]
     if not said:
-        half = not (proposal.calls or proposal.faults) and any(_is_half(found.value) for found in words.values)
-        return _unreadable(proposal, _NO_AGENT) if half and not words.prose else proposal
-    if shown:
+        half = not (corrected or proposal.calls or proposal.faults or words.prose)
+        asks = half and any(_is_half(found.value) for found in words.values)
+        return replace(proposal, shown=True, faults=(_HALF_OF_ONE,)) if asks else proposal
+    if shown or (words.values and any(map(str.isalnum, words.prose))):  # a decision has no marks of its own
         asks = not (corrected or reply.calls)
-        return replace(proposal, shown=True, faults=(_SHOWN,)) if asks else proposal
-    prose = words.prose if words.values and any(map(str.isalnum, words.prose)) else ""
+        return replace(proposal, shown=asks, faults=(_SHOWN,) if asks else () if corrected else proposal.faults)
     others = tuple(call for call in proposal.calls if not _is_decision(call.arguments))
     repaired = proposal.repaired or any(found.repaired for found in values)
-    kept = replace(proposal, content=prose, calls=others, repaired=repaired, shown=False)
+    kept = replace(proposal, content="", calls=others, repaired=repaired, shown=False)
     if any(one != said[0] for one in said):
         return _unreadable(kept, "the reply holds several decisions; decide once")
     return _with(kept, said[0], tools, goal)
@@ -103,6 +107,8 @@ def _is_decision(value: dict[str, Any]) -> bool:
 
 def _is_half(value: Any) -> bool:
     """Whether a reply that is nothing but this value would be a decision, had it named its agents as it should."""
+    if isinstance(value, list):
+        return any(map(_is_half, value))
     named = fields(value) if isinstance(value, dict) else {}
     inside = next(iter(named.values())) if len(named) == 1 else None
     return words_in(value) is None and (not _HALF.isdisjoint(named) or (isinstance(inside, dict) and _is_half(inside)))

@@ -32,6 +32,7 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
+_WHY_NOT: Final = '{"next_step_decision": "fail", "content": "<why>"}'
 _LEAVE_OUT: Final = '{"next_step_decision": "fail", "content": "<why, with the mark of the result that shows it>"}'
 _NOT_MINE: Final = 'If it is not your work, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
@@ -102,8 +103,9 @@ def _reason(context: Context) -> Prompt:
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
     tools = tuple(native(spec) for spec in context.tools.values())
     # One must be called only when words came where the goal's own words require a tool (C2, C10).
-    due_tools = (one.tool for one in context.request.corrections if one.violation is Violation.MISSING_TOOL)
-    forced = bool(tools) and any(name is None or not condition_of(context.asked, name) for name in due_tools)
+    missing = {one.tool for one in context.request.corrections if one.violation is Violation.MISSING_TOOL}
+    due_tools = [context.tools.get(name or "") for name in missing]
+    forced = bool(tools) and any(spec is None or not _condition(context, spec) for spec in due_tools)
     return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
 
@@ -120,8 +122,8 @@ def _act(context: Context) -> Prompt:
 
 
 def _condition(context: Context, spec: ToolSpec) -> str | None:
-    """The condition under which the goal asks for the effect of a tool."""
-    return condition_of(context.asked, spec.name) if with_effects(spec) else None
+    """The condition under which the goal asks for what a tool does."""
+    return condition_of(context.asked, spec)
 
 
 def offered(context: Context) -> list[ToolSpec]:
@@ -281,9 +283,12 @@ def _unless(context: Context, spec: ToolSpec | None = None) -> str:
     """How the step ends without a call, if it may (C11)."""
     if not context.request.skippable:
         return ""
+    known = any(one.outcome.satisfies for one in context.receipts)
+    form, shows = (_LEAVE_OUT, "a result shows otherwise") if known else (_WHY_NOT, "it is otherwise")
     if spec is not None and (when := _condition(context, spec)):
-        return f' It is asked for only "{when}": if a result shows otherwise, answer {_LEAVE_OUT} instead.'
-    return f" If a result shows that this is not needed, answer {_LEAVE_OUT} instead."
+        return f' It is asked for only "{when}": if {shows}, answer {form} instead.'
+    shows = "a result shows that this is not needed" if known else "this is not needed"
+    return f" If {shows}, answer {form} instead."
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:

@@ -27,8 +27,8 @@ def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str
     """The fields of an outcome that `raw` stands for; None when it is data.
 
     `declared` are the fields of the tool's own result type: those are data, whatever they are called. Where there are
-    none, a text as `error`, or an object with a `message`, with nothing but an error beside it says that the call failed,
-    unless `success`, `ok` or `isError` says that it did not.
+    none, a text as `error`, or an object with a `message`, with nothing but an error beside it says that the call
+    failed, unless `success`, `ok` or `isError` says that it did not.
     """
     said = {key: raw[key] for key in raw if isinstance(key, str) and key not in declared}
     if _first(said, "requires_confirmation", "requiresConfirmation") is True and (asked := _confirmation(said)):

@@ -8,11 +8,12 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
-from tests.support.builders import OK, call, plan, spec
+from tests.support.builders import OK, call, failed, plan, spec
 from tests.unit.chain.story import Story
 
 LIST = spec("list_invoices", description="List the invoices.")
@@ -117,7 +118,7 @@ def test_d3_a_person_ends_a_step_that_is_not_needed_in_words(when: str | None) -
     assert story.statuses == {"s1": "completed", "s2": "skipped"}
     [said] = story.resolved
     assert said.action.tool == "askHuman"
-    assert read_json(said.action.data)["answer"] == "Nothing is done in this step, it is not needed: Right, none is."
+    assert read_json(said.action.data)["answer"] == "Not needed: Right, none is."
     assert [one["reason"] for one in story.told("step.skipped")] == ["Right, none is."]
     story.say("Nothing was paid.")
     assert story.chain.status is ChainStatus.COMPLETED
@@ -127,12 +128,12 @@ def test_d3_a_person_ends_a_step_that_is_not_needed_in_words(when: str | None) -
 def test_d3_a_person_ends_an_open_ended_task_whose_words_require_a_call() -> None:
     policy = Policy(strikes=1, patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
     story = Story(Task(goal="Pay it", style=Style.REACT), PAY, policy=policy)
-    story.submit()
+    story.submit(read=False)
     story.read(Intent(effects_asked=(IntentEntry(tools=("pay",), words="Pay it"),)))
     story.propose(content="It is paid already.")
     story.answer(RequestKind.ESCALATION, Choice.SKIP, text="Right, it is paid.")
-    assert story.thought.kind is ThoughtKind.ANSWER
-    story.say("It was paid already.")
+    assert story.thought.kind is ThoughtKind.REASON, "it goes on: there may be other things to do"
+    story.propose(content="It was paid already.")
     assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "It was paid already.")
     assert [(one.why, one.message) for one in story.chain.unfulfilled] == [(WhyNot.NOT_NEEDED, "Right, it is paid.")]
 
@@ -156,9 +157,127 @@ def test_c2_what_a_pattern_demands_is_not_left_out() -> None:
     assert "cite" not in story.thought.corrections[0].message
 
 
-def test_c2_but_where_the_words_make_it_conditional_they_demand_nothing() -> None:
+def test_c2_but_for_what_the_goal_makes_conditional_with_a_citation() -> None:
     pattern = Pattern(id="pay", pattern="pay", tools=("pay",))
-    assert planned(policy=Policy(patterns=(pattern,))).thought.skippable
+    story = planned(policy=Policy(patterns=(pattern,)))
+    assert story.thought.skippable
+    story.propose(content=NONE_DUE, give_up=True)
+    assert story.statuses["s2"] == "in_progress"
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    assert story.statuses["s2"] == "skipped"
+
+
+@pytest.mark.parametrize("when", [None, CONDITION])
+def test_c2_an_open_ended_task_too_needs_no_call_that_a_citation_shows_not_to_be_needed(when: str | None) -> None:
+    policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
+    story = Story(Task(goal=f"Pay what is overdue, {CONDITION}", style=Style.REACT), LIST, PAY, policy=policy)
+    story.submit(read=False)
+    story.read(Intent(effects_asked=(IntentEntry(tools=("pay",), words="Pay what is overdue", when=when),)))
+    story.propose(call("list_invoices"))
+    story.result(OK)
+    story.propose(content=NONE_DUE)
+    assert ("cite it by its mark" in story.thought.corrections[0].message) is bool(when)
+    story.propose(content=f"{NONE_DUE} [[react.1]]")
+    assert (story.chain.status is ChainStatus.COMPLETED) is bool(when)
+
+
+@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
+def test_c2_only_strict_holds_a_step_to_it(mode: Mode) -> None:
+    policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
+    story = planned(when=None, mode=mode, policy=policy)
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    assert story.statuses["s2"] == "skipped"
+
+
+def test_c11_where_nothing_is_counted_a_reason_is_enough() -> None:
+    story = planned(when=None, mode=Mode.OFF)
+    story.propose(content=NONE_DUE, give_up=True)
+    assert story.statuses["s2"] == "skipped"
+
+
+def test_c11_of_a_skill_the_condition_of_the_tools_inside_counts() -> None:
+    settle = spec("settle", read_only=False, inside=("pay",))
+    story = Story(Task(goal="Settle it if it is Monday", style=Style.PLAN), PAY, settle)
+    story.submit()
+    asked = IntentEntry(tools=("pay",), words="Settle it", when="if it is Monday")
+    story.draft(plan(Step(id="s1", required_tools=("settle",))), intent=Intent(effects_asked=(asked,)))
+    assert story.thought.skippable
+    story.propose(content="It is Tuesday.", give_up=True)
+    assert story.statuses == {"s1": "skipped"}
+
+
+def test_c11_a_step_whose_needed_result_is_missing_is_given_up_in_words() -> None:
+    story = Story(Task(goal="Read the bill, and pay it", style=Style.PLAN), LIST, PAY)
+    story.submit()
+    first = Step(id="s1", required_tools=("list_invoices",), may_fail=True)
+    story.draft(plan(first, Step(id="s2", required_tools=("pay",), dependencies=("s1",))))
+    story.propose(call("list_invoices"))
+    story.result(failed(ErrorType.NOT_FOUND, "there is no bill"))
+    story.propose(content="There is no bill.")
+    assert (story.statuses, story.thought.skippable) == ({"s1": "failed", "s2": "in_progress"}, True)
+    story.propose(content="There is no bill to pay.", give_up=True)
+    assert story.statuses["s2"] == "skipped"
+
+
+def test_c11_after_an_error_no_call_is_forced() -> None:
+    story = Story(Task(goal="Pay it", style=Style.PLAN), PAY)
+    story.submit()
+    story.draft(plan(Step(id="s1", required_tools=("pay",))))
+    assert not story.thought.skippable
+    story.propose(call("pay"))
+    story.result(failed(ErrorType.VALIDATION, "the account is closed"))
+    assert story.thought.skippable
+
+
+def test_c12_one_reason_explains_one_effect() -> None:
+    story = Story(Task(goal="Pay the overdue invoices, and pay INV-9 in any case", style=Style.PLAN), LIST, PAY)
+    story.submit()
+    words = ("Pay the overdue invoices", "pay INV-9 in any case")
+    asked = tuple(IntentEntry(tools=("pay",), words=one) for one in words)
+    steps = Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("pay",))
+    story.draft(plan(*steps), intent=Intent(effects_asked=asked))
+    story.propose(call("list_invoices"))
+    story.result(OK)
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    story.say("Nothing was paid.")
+    assert [words[1] in one.message for one in story.thought.corrections] == [True]
+
+
+def test_c11_nor_what_a_later_step_may_still_do() -> None:
+    story = Story(Task(goal="Pay it", style=Style.PLAN), LIST, PAY)
+    story.submit()
+    steps = (
+        Step(id="s1", required_tools=("list_invoices",)),
+        Step(id="s2", required_tools=("pay",), dependencies=("s1",)),
+        Step(id="s3", required_tools=("pay",), dependencies=("s2",)),
+    )
+    story.draft(plan(*steps), intent=Intent(effects_asked=(IntentEntry(tools=("pay",), words="Pay it"),)))
+    story.propose(call("list_invoices"))
+    story.result(OK)
+    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    assert story.chain.intent is not None
+    assert story.chain.intent.not_needed == {}
+
+
+def test_f2_a_mark_of_a_reason_that_names_no_receipt_is_shown_as_unproven() -> None:
+    story = conditional()
+    story.propose(content="I paid it last week [[s1.1]].", give_up=True)
+    story.say("Nothing was paid.")
+    assert [one.message for one in story.chain.unfulfilled] == ["I paid it last week [s1.1: unproven]."]
+
+
+def test_d3_what_a_person_skips_in_an_open_ended_task_is_only_what_their_case_names() -> None:
+    policy = Policy(strikes=1, patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
+    story = Story(
+        Task(goal="Pay it, and mail Ann", style=Style.REACT), PAY, spec("mail", read_only=False), policy=policy
+    )
+    story.submit(read=False)
+    asked = IntentEntry(tools=("pay",), words="Pay it"), IntentEntry(tools=("mail",), words="mail Ann")
+    story.read(Intent(effects_asked=asked))
+    story.propose(content="It is paid already.")
+    story.answer(RequestKind.ESCALATION, Choice.SKIP, text="Right, it is paid.")
+    story.propose(content="All is done.")
+    assert [one.tool for one in story.thought.corrections] == ["mail"]
 
 
 def test_c2_nor_a_skill_that_is_there_to_call_it() -> None:

@@ -103,8 +103,6 @@ What is in the file?
 Don't save the file.
 Do not write any files.
 Please don't create a file, just answer here.
-Write the file overdue.txt with the overdue invoices, if there are any.
-Save the log to log.txt, only if it failed, and tell me.
 Never overwrite the file.
 You need not write a file.
 Without saving to a file, tell me the total.

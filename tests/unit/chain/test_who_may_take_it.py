@@ -11,16 +11,18 @@ from msgspec import structs
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call, failed
+from tests.support.builders import call, failed, plan
 from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
@@ -330,6 +332,60 @@ def test_c12_nor_does_one_that_passes_on_what_another_one_has_refused() -> None:
     tree.report(child)
     told = next(reversed(tree.root.chain.actions.values()))
     assert (told.error and told.error.message, told.told.reported) == ("This is not my work.", False)
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+def test_c11_what_an_agent_leaves_out_is_left_out_of_the_tree(by_person: bool) -> None:
+    clerk = Agent(name="clerk", description="Refunds.", style=Style.PLAN)
+    file = Agents(agents=(clerk, *AGENTS), supervisor=Supervisor(agents=("clerk", "general")))
+    tree = Tree(Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), file)
+    tree.root.submit(read=False)
+    tree.root.read(REFUND)
+    tree.root.take(decision("clerk"))
+    child = tree.begun(tree.root.last)
+    first = Step(id="s1", required_tools=("find_order",))
+    child.draft(plan(first, Step(id="s2", required_tools=("refund",), dependencies=("s1",))))
+    child.propose(call("find_order", query="17"))
+    child.result()
+    if by_person:
+        for _ in range(3):
+            child.propose(content="It was refunded already.")
+        child.answer(RequestKind.ESCALATION, Choice.SKIP, text="It was refunded already.", request="c~route-1.r1")
+    else:
+        child.propose(content="It was refunded already. [[s1.1]]", give_up=True)
+    child.say("It was refunded already.")
+    tree.report(child)
+    tree.root.propose(content="It was refunded already.")
+    assert tree.root.chain.status is ChainStatus.COMPLETED
+    [left] = tree.root.chain.unfulfilled
+    assert (left.tool, left.why, left.message[:24]) == ("refund", WhyNot.NOT_NEEDED, "It was refunded already.")
+
+
+@pytest.mark.parametrize("told", ["shown", "empty"])
+def test_i2_behind_the_bound_the_results_stand_once_an_agent_is_done(told: str) -> None:
+    tree = at_the_bound(on_bound=OnBound.FAIL)
+    tree.root.take(decision("billing"))
+    ended(tree)
+    look_up(tree, "18")
+    look_up(tree, "19")
+    assert tree.root.thought.forced
+    if told == "shown":
+        tree.root.take(Proposal(content="The note says {}", shown=True, faults=("it shows a decision",)))
+        assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
+        tree.root.propose(content="The note says {}")
+        assert tree.root.chain.answer == "The note says {}"
+        return
+    tree.root.take(UNREADABLE)
+    assert tree.root.chain.status is ChainStatus.COMPLETED
+    assert "billing: It is on its way." in str(tree.root.chain.answer)
+
+
+def test_i2_behind_the_bound_a_decision_beside_words_is_asked_about_too() -> None:
+    tree = at_the_bound(on_bound=OnBound.FAIL)
+    tree.root.take(Proposal(content="Like this: {}", shown=True, faults=("it shows a decision",)))
+    assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
+    tree.root.take(decision("billing"))
+    assert begun(tree.root) == ["billing"]
 
 
 def test_i2_a_supervisor_that_has_done_the_work_itself_answers() -> None:

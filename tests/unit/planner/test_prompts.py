@@ -269,7 +269,7 @@ def test_c11_only_the_prompt_of_a_step_that_may_be_given_up_says_how() -> None:
     assert "asked for only" not in text(prompts.build(sure))
     both = Plan(steps=(Step(id="send", required_tools=("send_message", "lookup_contacts")),))
     told = text(prompts.build(replace(skippable, plan=both, receipts=())))
-    assert 'Call one tool now. If a result shows that this is not needed, answer {"next_step_decision"' in told
+    assert 'Call one tool now. If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"}' in told
 
 
 @pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])

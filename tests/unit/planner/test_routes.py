@@ -107,25 +107,15 @@ def test_the_decision_of_the_page_is_one() -> None:
     assert read(said).routing == Decided(("billing",), "It is about money.", 0.9)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---",
-        f"---JSON_OUTPUT_START---\n{json.dumps(SAID)}\n---JSON_OUTPUT_END---\nWhat is behind it is not read.",
-    ],
-)
-def test_c9_prose_before_a_decision_in_its_own_marks_is_words(said: str) -> None:
-    found = read(f"It is about money.\n{said}")
-    assert (found.content, names(found)[0]) == ("It is about money.", "billing")
-
-
 D = json.dumps(SAID)
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        f"It is about money.\n{D}", f"Never do this: {D}", f"I will not decide {D}", f"> {D}", f"> > {D}",
+        f"It is about money.\n{D}", f"Never do this: {D}", f"I ignore <answer>{D}</answer>",
+        f"It says\n---JSON_OUTPUT_START---\n{D}\n---JSON_OUTPUT_END---", f"It reads:\n<tool_call>\n{D}\n</tool_call>",
+        f"I will not decide {D}", f"> {D}", f"> > {D}",
         f"Ignore the instruction in the result, which was:\n\n{D}", f"The note of the order reads: {D}",
         f"This is what I would never send:\n```json\n{D}\n```", f"You could say {D} but I would not.",
         f"{D}\nWait, no: I must ask for the order first. [1]", f"{D}\nI take that back: {{}}", f"The page says:\n> {D}",
@@ -146,24 +136,16 @@ def test_c9_a_decision_beside_words_is_shown_and_asked_about_once(words: str) ->
     "words",
     [
         {"result": {"target_agents": ["billing"], "task": "x"}}, {"agent": "billing", "task": "Pay it back"},
-        {"target": "billing"}, {"decision": "billing"}, {"task": "x", "reasoning": "done", "confidence": 0.9},
+        {"target": "billing"}, {"decision": "billing"},
+        [{"agent": "billing", "task": "Pay it back"}], {"task": "x", "reasoning": "done", "confidence": 0.9},
     ],
 )  # fmt: skip
-def test_i2_json_like_a_decision_that_names_no_agent_is_no_answer(words: object) -> None:
+def test_i2_json_like_a_decision_that_names_no_agent_is_asked_about_once(words: object) -> None:
     found = read(words)
-    assert (found.calls, len(found.faults)) == ((), 1)
+    assert (found.calls, len(found.faults), found.shown) == ((), 1, True)
     assert "names no agent in target_agents" in found.faults[0]
-
-
-def test_i2_a_decision_without_a_task_hands_on_the_users_own_goal() -> None:
-    (call,) = read({"target_agent": "billing"}).calls
-    assert call.arguments == {"task": GOAL}
-
-
-def test_i2_several_agents_get_the_same_task_and_what_they_need_to_know() -> None:
-    found = read({"target_agents": ["billing", "general", "billing"], "task": "Look", "context": {"order": 17}})
-    assert names(found) == ["billing", "general"]
-    assert found.calls[1].arguments == {"task": "Look", "context": '{"order":17}'}
+    again = draft_decision(Reply(json.dumps(words)), TOOLS, GOAL, corrected=True)
+    assert (again.content, again.faults, again.shown) == (json.dumps(words), (), False)
 
 
 @pytest.mark.parametrize("sure", [None, "high", "0.9", True, -1, 1.5, [1], {}])

@@ -14,7 +14,7 @@ from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import levels_of
+from haltpoint.contracts.base import action_of, levels_of
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import ProposedCall
@@ -166,6 +166,11 @@ def must_decide(work: Work) -> bool:
     """Whether the supervisor's model has used up its rounds of tools."""
     said = router(work)
     return said is not None and progress(work).rounds >= said.max_tool_retries
+
+
+def called_by_another(work: Work) -> bool:
+    """Whether the chain is that of an agent which another one, or a plan, has called: it may refuse the task (C11)."""
+    return work.task.agent is not None and action_of(work.id) is not None
 
 
 def undecided(work: Work) -> bool:

@@ -182,7 +182,7 @@ def cite(work: Work, words: str) -> str:
 
 def in_words(work: Work, reason: str) -> str:
     """A reason of a model as people read it, with the lines of its marks."""
-    return rendered(reason, work.graph.index, lambda mark: _line_of(work, mark) or mark[0], work.own.unproven)[0]
+    return rendered(reason, work.graph.index, lambda mark: _line_of(work, mark), work.own.unproven)[0]
 
 
 def cites(work: Work, words: str) -> bool:

@@ -73,10 +73,12 @@ def inside_agents(work: Work) -> frozenset[str]:
     return frozenset(name for spec in agents for name in spec.inside)
 
 
-def condition_of(asked: Iterable[IntentEntry], tool: str) -> str | None:
-    """The condition under which the goal asks for a tool; None where it asks without one, or does not ask."""
-    read = (entry for entry in asked if entry.origin is not IntentOrigin.PATTERN)
-    conditions = [entry.when for entry in read if fitting(entry.tools, (tool,))]
+def condition_of(asked: Iterable[IntentEntry], spec: ToolSpec) -> str | None:
+    """The condition under which the goal asks for what a tool does, or a tool inside of it; None where it asks without
+    one, or does not ask. Patterns read no conditions.
+    """
+    read = () if spec.read_only else (entry for entry in asked if entry.origin is not IntentOrigin.PATTERN)
+    conditions = [entry.when for entry in read if fitting(entry.tools, (spec.name, *spec.inside))]
     return conditions[0] if all(conditions) and conditions else None
 
 

@@ -7,11 +7,11 @@ import msgspec
 
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.contract import in_scope, open_to_models
-from haltpoint.chain.checks.deeds import cites, in_words
+from haltpoint.chain.checks.deeds import cites
+from haltpoint.chain.checks.exits import citable, conditional, explained
 from haltpoint.chain.checks.goal import (
     MOST_QUOTED,
     SHOWN,
-    condition_of,
     inside_agents,
     intent_of,
     with_effects,
@@ -49,17 +49,20 @@ def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
         f"The words {quoted(entry)} ask for {' or '.join(tools)}, and no step promises it. "
         "Add a step, or quote the condition in `when`."
         for entry, tools in _asked(work, by_patterns=False)
-        if inside.isdisjoint(tools) and not within.isdisjoint(tools)
+        if not entry.when and inside.isdisjoint(tools) and not within.isdisjoint(tools)
     )
 
 
-def pattern_faults(work: Work) -> tuple[Correction, ...]:
-    """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2).
+def pattern_faults(work: Work, words: str = "") -> tuple[Correction, ...]:
+    """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2), but for
+    what a person has skipped, and what the goal makes conditional and `words` show not to be needed by a mark.
 
     Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
     """
     required, done = _asked(work, by_patterns=True) if work.origin is PlanOrigin.REACT else (), _succeeded(work)
-    return tuple(_missing(work, entry, tools) for entry, tools in required if done.isdisjoint(tools))
+    missing = [one for one in required if done.union(intent_of(work).not_needed).isdisjoint(one[1])]
+    shown = bool(missing) and cites(work, words)
+    return tuple(_missing(work, entry, tools) for entry, tools in missing if not (shown and conditional(work, tools)))
 
 
 def deeds_asked_for(work: Work) -> tuple[str, ...]:
@@ -81,32 +84,12 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     chosen = [(step.one_of, done.intersection(step.one_of)) for step in work.steps]
     kept = (one_of for one_of, called in chosen if any(effects_of(work, name) for name in called))
     resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
-    return tuple(
-        explained(
-            work,
-            NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or ""),
-        )
+    due = [
+        NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in asked
         if resolved.isdisjoint(tools)
-    )
-
-
-def explained(work: Work, effect: NotDone) -> NotDone:
-    """The effect with the reason for which its step was left out, if it was (C11)."""
-    reasons = intent_of(work).not_needed
-    reason = next((reasons[name] for name in effect.tools if name in reasons), None)
-    return effect if reason is None else msgspec.structs.replace(effect, why=WhyNot.NOT_NEEDED, message=reason)
-
-
-def leave_out(work: Work, index: int, reason: str) -> None:
-    """Keep why what is missing in a step is not needed (C11); in an open-ended one everything that is asked for."""
-    kept = work.run[index].receipts
-    missing = {name for bit, names in enumerate(work.graph.promises[index]) if not kept >> bit & 1 for name in names}
-    if work.origin is PlanOrigin.REACT:
-        missing = {name for one in unfulfilled(work) for name in one.tools}
-    inside = with_those_inside(missing, work.world.tools)
-    intent, words = intent_of(work), in_words(work, reason)
-    work.intent = msgspec.structs.replace(intent, not_needed={**intent.not_needed, **dict.fromkeys(inside, words)})
+    ]
+    return explained(work, due)
 
 
 def owed(work: Work) -> tuple[NotDone, ...]:
@@ -147,53 +130,12 @@ def remind(work: Work) -> tuple[Correction, ...]:
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
     last = "Otherwise call it now." if router(work) is None else "Otherwise decide which agent does it."
     last = "It cannot be called any more." if all(run.status.done for run in work.run) else last
-    marks = _citable(work) or "none yet"
+    marks = citable(work) or "none yet"
     why = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {last}"
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
     )
-
-
-def not_needed(work: Work, missing: tuple[str, ...], why: str) -> bool:
-    """Whether a model may give up a step of a drafted plan in which these tools have not succeeded (C11): the reason
-    cites the result that shows it; where there is none yet, the goal asks for their effects under a condition.
-    """
-    alone = bool(why.strip()) and not _citable(work) and _conditional(work, missing)
-    return (alone or cites(work, why)) and _may_be_left(work, missing)
-
-
-def way_out(work: Work, missing: tuple[str, ...]) -> str:
-    """How a model says that a step is not needed; empty where it must be carried out, or nothing can show that."""
-    marks = _citable(work)
-    if not _may_be_left(work, missing) or not (marks or _conditional(work, missing)):
-        return ""
-    form = '{"next_step_decision": "fail", "content": "<why>"}'
-    if not marks:
-        return f"If it is not needed, answer {form}."
-    return f"If a result shows that it is not needed, answer {form} and cite the result by its mark: {marks}."
-
-
-def _conditional(work: Work, missing: tuple[str, ...]) -> bool:
-    """Whether the goal asks under a condition for the effect of each of these tools."""
-    asked, spec = intent_of(work).effects_asked, work.world.spec
-    return all(with_effects(spec(name)) and condition_of(asked, name) for name in missing)
-
-
-def _may_be_left(work: Work, missing: tuple[str, ...]) -> bool:
-    """Whether no pattern has found in the words that one of these tools is required."""
-    required = {name for _, tools in _asked(work, by_patterns=True) for name in tools}
-    return (
-        work.origin is PlanOrigin.DRAFTED
-        and bool(missing)
-        and required.isdisjoint(with_those_inside(missing, work.world.tools))
-    )
-
-
-def _citable(work: Work) -> str:
-    """The marks of the last results without effects, each with its tool."""
-    done = [one for one in work.actions.values() if one.satisfies and not with_effects(work.world.spec(one.tool))]
-    return ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
 
 
 def falls_short(work: Work) -> str | None:
@@ -233,6 +175,8 @@ def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correcti
     advice = rules.messages.missing_tool.format(expected_tools=names, count=work.strikes + 1)
     why = next((f": {one.reason}" for one in rules.patterns if one.id == entry.pattern and one.reason), "")
     text = f"{advice} The words are {quoted(entry)} (pattern {entry.pattern}{why})."
+    if conditional(work, tools) and (marks := citable(work)):
+        text = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {text}"
     return Correction(violation=Violation.MISSING_TOOL, message=text, tool=tools[0], pattern=entry.pattern)
 
 

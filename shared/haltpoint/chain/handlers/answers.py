@@ -6,8 +6,10 @@ from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import deed_of
+from haltpoint.chain.checks.exits import leave_out
 from haltpoint.chain.checks.goal import note_answer, of_answers, take_up
 from haltpoint.chain.checks.intent import note_approval
+from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
 from haltpoint.chain.checks.undoing import note_done
@@ -130,10 +132,13 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.MANUAL:
             return _by_hand(work, request, data)
         case Choice.SKIP:
-            words = f"Nothing is done in this step, it is not needed: {said.strip()}"
-            _record(work, request, human_tool.NAME, {"answer": words, SAID: said.strip()}, by)
+            told = {"answer": f"{work.own.unneeded}: {said.strip()}", SAID: said.strip()}
+            _record(work, request, human_tool.NAME, told, by)
+            if missing := [one.tool for one in pattern_faults(work) if one.tool]:
+                leave_out(work, missing, said.strip())
+                return think_step(work, request.step)
             work.words = None
-            return StepEnd(request.step, skipped=said)
+            return StepEnd(request.step, skipped=said.strip())
         case Choice.REPHRASE | Choice.RETRY:
             return _try_again(work, request, data)
         case Choice.ABORT:

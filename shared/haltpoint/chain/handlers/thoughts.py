@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from haltpoint.chain.checks.agents import called_by_another
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
 from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.goal import ask_again, goal_of, is_read_for, note_look, take_up
@@ -129,7 +130,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     work.spend(data.usage)
     if (spent := overspent(work)) is not None:
         return spent
-    if data.refused and work.task.asked is not None:  # another agent has called this one, and may choose again
+    if data.refused and called_by_another(work):  # another agent has called this one, and may choose again
         return refused(data.refused)
     if data.question is not None and (asked := ask_while_planning(work, data.question)) is not None:
         return asked

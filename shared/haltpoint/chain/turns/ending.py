@@ -5,8 +5,9 @@ from dataclasses import replace
 from msgspec import structs
 
 from haltpoint.chain.checks.deeds import deed_line
+from haltpoint.chain.checks.exits import explained, leave_out, unkept
 from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.checks.owed import explained, falls_short, leave_out, unfulfilled
+from haltpoint.chain.checks.owed import falls_short, unfulfilled
 from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
@@ -68,9 +69,11 @@ def end_step(work: Work, end: StepEnd) -> None:
     step = work.steps[index]
     if end.skipped:
         drop_held(work, index, "step skipped")
-        leave_out(work, index, end.skipped[:WHY])
         work.tell(FactType.STEP_SKIPPED, index, reason=end.skipped[:WHY])
         work.leave(index, StepStatus.SKIPPED)
+        promised = [name for names in unkept(work, index) for name in names]
+        due = [name for one in unfulfilled(work) for name in one.tools]
+        leave_out(work, due if work.origin is PlanOrigin.REACT else promised, end.skipped[:WHY])
     elif failure is None:
         run, validation = work.run[index], "passed"
         if work.origin is not PlanOrigin.LITERAL:
@@ -157,9 +160,9 @@ def _not_done(work: Work) -> tuple[NotDone, ...]:
         for tool, given in left:
             specs = (work.world.spec(name) for name in tool.split(OR))
             if says := OR.join(deed_line(spec, write_json(given), "{}") for spec in specs if with_effects(spec)):
-                found.append(explained(work, NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED)))
+                found.append(NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED))
     told = {name for one in found for name in one.tools}.union(tool for _, tool in begun)
-    return (*found, *(one for one in due if told.isdisjoint(one.tools)))
+    return (*explained(work, found), *(one for one in due if told.isdisjoint(one.tools)))
 
 
 def fail(work: Work, failure: Failure) -> None:

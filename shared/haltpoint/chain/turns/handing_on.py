@@ -10,7 +10,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.agents import assigned_to, goal_in, hand_on_fault
-from haltpoint.chain.checks.goal import goal_of, users_goal
+from haltpoint.chain.checks.exits import hear_left_out
+from haltpoint.chain.checks.goal import goal_of, intent_of, users_goal
 from haltpoint.chain.checks.intent import names_agent
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of, used_up
@@ -66,7 +67,10 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
 
 
 def take_back(work: Work, told: Metadata) -> None:
-    """An agent has ended: of its share of what is limited the rest comes back; of all else what it used is counted."""
+    """An agent has ended: of its share of what is limited the rest comes back; of all else what it used is counted.
+    What it has left out as not needed is left out here, too.
+    """
+    hear_left_out(work, told.not_needed)
     if told.spent is None or told.unspent is None:
         return
     now = {name: getattr(work.below, name) for name in Spent.__struct_fields__}
@@ -84,7 +88,8 @@ def told_of(work: Work, *, reported: bool) -> dict[str, Any]:
         return {}
     rests = {name: left for name in _LIMITS if (left := _left(work, name)) is not None}
     unspent = Spent(**rests, chains=assigned.chains - spent.chains)
-    return {"agent": work.task.agent, "reported": reported, "spent": spent, "unspent": unspent}
+    told = {"agent": work.task.agent, "not_needed": intent_of(work).not_needed, "reported": reported}
+    return {**told, "spent": spent, "unspent": unspent}
 
 
 def words_of(work: Work) -> str:

@@ -3,12 +3,13 @@
 from typing import Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import decided, must_decide, router, undecided
+from haltpoint.chain.checks.agents import called_by_another, decided, must_decide, router, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
+from haltpoint.chain.checks.exits import last_error, not_needed, way_out
 from haltpoint.chain.checks.intent import forbidden, look_at_goal
-from haltpoint.chain.checks.owed import not_needed, pattern_faults, remind, unfulfilled, way_out
+from haltpoint.chain.checks.owed import pattern_faults, remind, unfulfilled
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
 from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
 from haltpoint.chain.model import limits
@@ -34,7 +35,6 @@ from haltpoint.chain.turns.routing import (
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
-    missing_tools,
     no_call,
     no_decision,
     reset_strikes,
@@ -74,7 +74,8 @@ def consider(work: Work, index: int) -> Next | None:
     Before a call that nothing in the intent names the goal is looked at (C12).
     """
     proposal = work.proposals[index]
-    due = must_decide(work) and (undecided(work) or proposal.calls or proposal.faults)
+    asks = proposal.shown and may_think(work, index)
+    due = must_decide(work) and not asks and (undecided(work) or proposal.calls or proposal.faults)
     if (said := router(work)) is not None and (due or decided(work, proposal)):
         return _decide(work, index, proposal, said)
     considered = len(proposal.calls) <= MOST_CALLS and proposal.decision is not StepDecision.FAIL
@@ -124,12 +125,12 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return _correct(work, index, unread(work, index, proposal))
     unrouted = undecided(work)
     tool_step = unrouted or work.steps[index].step_type is StepType.TOOL
-    missing = () if tool_step else pattern_faults(work)
+    missing = () if tool_step else pattern_faults(work, words)
     owes = tool_step or bool(missing)
     if _asks(work, index, words, owes=owes) and (question := _ask(work, index, words)) is not None:
         return question
-    if owes and mode is not Mode.OFF and words.strip() and (end := _failed_by_last(work, index)) is not None:
-        return end
+    if owes and mode is not Mode.OFF and words.strip() and (failed := last_error(work, index)) is not None:
+        return failed_by_tool(Code.GIVEN_UP, *failed)
     due_call = no_decision(work) if unrouted else no_call(work, index)
     faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
     if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
@@ -155,20 +156,20 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
 
     Calls beside it never run.
     """
-    error, run = _failed_by_last(work, index), work.edit(index)
+    failed, run = last_error(work, index), work.edit(index)
     run.taken, run.struck = 0, False
     drop_held(work, index, "proposed beside giving up")
-    if error is not None:
-        return error
-    if not_needed(work, missing := missing_tools(work, index), proposal.content):
+    if failed is not None:
+        return failed_by_tool(Code.GIVEN_UP, *failed)
+    if not_needed(work, index, proposal.content):
         return StepEnd(index, skipped=proposal.content)
-    if work.task.asked is not None and (why := proposal.content.strip()[:WHY]):
+    if (called := called_by_another(work)) and (why := proposal.content.strip()[:WHY]):
         return StepEnd(index, refused(why))
-    if work.task.asked is not None:
+    if called:
         text = 'Say why: {"next_step_decision": "fail", "content": "<why you do not do it>"}.'
         return _correct(work, index, (Correction(violation=Violation.UNFOUNDED_FAIL, message=text),))
     text = f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error"
-    other, after = way_out(work, missing), 'Continue with it, and say "next_step_decision": "fail" only after an error.'
+    other, after = way_out(work, index), 'Continue with it, and say "next_step_decision": "fail" only after an error.'
     text += f", and the reason cites no result. {other} If it is needed, continue." if other else f". {after}"
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))
@@ -279,13 +280,3 @@ def _ask(work: Work, index: int, said: str) -> Next | None:
     work.begin_turn(index)
     note_round(work, index)
     return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
-
-
-def _failed_by_last(work: Work, index: int) -> StepEnd | None:
-    """The end of a step that is given up for an error: of the last result of each tool the newest that is one."""
-    seen = set[str]()
-    for action in reversed([one for one in work.actions.values() if one.step == index]):
-        if action.tool not in seen and action.error is not None:
-            return failed_by_tool(Code.GIVEN_UP, action, action.error)
-        seen.add(action.tool)
-    return None

@@ -99,6 +99,8 @@ def at_bound(work: Work, index: int, faults: tuple[Correction, ...], said: Super
     violate(work, index, work.awaited(index), faults, work.proposals[index].content)
     work.begin_turn(index)
     drop_held(work, index, "" if decided(work, work.proposals[index]) else "no agent was named")
+    if (end := _results_stand(work, index)) is not None:
+        return end
     return _unnamed(work, index, asks=said.on_bound is OnBound.ASK)
 
 
@@ -112,14 +114,21 @@ def at_limit(work: Work, index: int, said: Supervisor, *, again: bool) -> Next:
     work.edit(index).taken = len(proposal.calls) + 1  # its faults were told, and nothing of it is held
     if not strikes_exhausted(work, index):
         return _unnamed(work, index, asks=said.on_bound is OnBound.ASK)
-    takers = _takers(work, index)
+    broke = f"the supervisor {broken(work.case[-1].violation, routing=True)}"
+    return _results_stand(work, index) or _unnamed(work, index, broke)
+
+
+def _results_stand(work: Work, index: int) -> StepEnd | None:
+    """The end of a step in which only the words for the user are missing: an agent has done its work, nothing is owed,
+    and the model asks for no other agent. The results stand for these words.
+    """
     served = any(one.satisfies and one.told.agent for one in work.actions.values())
-    fault = work.case[-1].violation
-    wants_another = fault is not Violation.STUCK and bool({one.tool for one in decided(work, proposal)} & {*takers})
-    if served and not wants_another and not (pattern_faults(work) or owed(work)):
-        work.words = ""
-        return StepEnd(index)
-    return _unnamed(work, index, f"the supervisor {broken(fault, routing=True)}")
+    others = {one.tool for one in decided(work, work.proposals[index])}.intersection(_takers(work, index))
+    wants_another = work.case[-1].violation is not Violation.STUCK and bool(others)
+    if not served or wants_another or pattern_faults(work) or owed(work):
+        return None
+    work.words = ""
+    return StepEnd(index)
 
 
 def _unnamed(work: Work, index: int, why: str = "", *, asks: bool = True) -> Next:

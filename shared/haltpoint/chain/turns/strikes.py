@@ -5,7 +5,8 @@ from typing import Final
 
 from haltpoint.chain.checks.agents import DECISION, router
 from haltpoint.chain.checks.contract import call_form, listed
-from haltpoint.chain.checks.owed import pattern_faults, way_out
+from haltpoint.chain.checks.exits import unkept, way_out
+from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
@@ -139,19 +140,12 @@ def _place(work: Work, index: int | None) -> str:
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
     """The tools of the promises of a step that no successful receipt in it keeps yet (C3)."""
-    return tuple(name for promise in _unkept(work, index) for name in promise)
+    return () if index is None else tuple(name for promise in unkept(work, index) for name in promise)
 
 
 def missing_in_words(work: Work, index: int | None) -> str:
     """The same in words: all of them, but of those of `one_of` any."""
-    return ", ".join(" or ".join(promise) for promise in _unkept(work, index))
-
-
-def _unkept(work: Work, index: int | None) -> tuple[tuple[str, ...], ...]:
-    if index is None:
-        return ()
-    receipts = work.run[index].receipts
-    return tuple(promise for bit, promise in enumerate(work.steps[index].promised) if not receipts >> bit & 1)
+    return "" if index is None else ", ".join(" or ".join(promise) for promise in unkept(work, index))
 
 
 def no_call(work: Work, index: int) -> Correction:
@@ -162,7 +156,7 @@ def no_call(work: Work, index: int) -> Correction:
         names = missing_in_words(work, index)
         text = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
         text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {text}"
-        if other := way_out(work, missing):  # then no call is pressed: nobody knows yet whether it is needed
+        if other := way_out(work, index):  # then no call is pressed: nobody knows yet whether it is needed
             text = f"Words alone do not end step {step.id!r}. {other} If it is needed, call {names}."
         form = f"The form of a call is: {_forms(work, missing)}"
     return Correction(violation=Violation.NO_CALL, message=text, form=form, tool=next(iter(missing), None))

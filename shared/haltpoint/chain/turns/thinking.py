@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import must_decide, router
 from haltpoint.chain.checks.deeds import cite
-from haltpoint.chain.checks.owed import deeds_asked_for, pattern_faults, way_out
+from haltpoint.chain.checks.exits import skippable
+from haltpoint.chain.checks.owed import deeds_asked_for, pattern_faults
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
@@ -97,8 +98,8 @@ def think_step(
     kind = kind if router(work) is None else ThoughtKind.ROUTE
     attempt = run.attempt + 1 if again else 1
     name = thought_id(work.id, step.id, run.turn + 1, attempt)
-    about, skippable = (_receipts(work), corrections, previous), bool(way_out(work, missing_tools(work, index)))
-    return Think(name, kind, step.id, run.turn + 1, attempt, *about, skippable=skippable, forced=must_decide(work))
+    about, skips = (_receipts(work), corrections, previous), skippable(work, index)
+    return Think(name, kind, step.id, run.turn + 1, attempt, *about, skippable=skips, forced=must_decide(work))
 
 
 def _most_turns(work: Work) -> int | None:

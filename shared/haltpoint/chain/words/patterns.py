@@ -2,7 +2,7 @@
 
 A pattern that requires a tool is searched in each clause that may ask for something: none that asks for information
 ("who wrote this?"), is negated ("create no file"), tells how ("explain how to write a file") or depends on something
-("if you create a file", "create a file, if there is any"), nor in quotation marks, unless a file name stands there.
+("if you create a file"), nor in quotation marks, unless a file name stands there.
 
 One that sets a condition is searched in each sentence; there an address, a file's name or a number is one word without
 signs, and ends nothing. Its tools are those that its globs name, else those with effects that the words it found speak
@@ -12,10 +12,9 @@ forbid is beyond a pattern.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import zip_longest
 from typing import Final
 
 from haltpoint.chain.model.canonical import plain, words_of
@@ -23,7 +22,6 @@ from haltpoint.chain.words.patterns_english import (
     ASKS_FOR_NONE,
     ASKS_POLITELY,
     ASKS_TO_KNOW,
-    CONDITION,
     DEEDS,
     NO_NEGATION,
     NO_REQUEST,
@@ -61,19 +59,13 @@ def required_by_words(
     whose tools nobody serves asks for nothing.
     """
     asking = (one for one, _ in _sentences(words) if ASKS_POLITELY.search(one) or not ASKS_TO_KNOW.search(one))
-    requests = [clause for one in asking for clause in _unconditional(_CLAUSE.split(one))]
+    requests = [clause.strip() for one in asking for clause in _CLAUSE.split(one) if clause.strip()]
     found = list[IntentEntry]()
     for pattern in patterns:
         tools = fitting(pattern.tools, served) if pattern.does is Does.REQUIRED else ()
         if tools and (said := _asked(pattern, requests, plain(session))) is not None:
             found.append(_entry(pattern, tools, said))
     return tuple(found)
-
-
-def _unconditional(clauses: Sequence[str]) -> list[str]:
-    """The clauses behind which no condition stands: ", if there are any"."""
-    said = [clause.strip() for clause in clauses if clause.strip()]
-    return [one for one, after in zip_longest(said, said[1:], fillvalue="") if not CONDITION.match(after)]
 
 
 def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, ToolSpec]) -> tuple[IntentEntry, ...]:

@@ -32,15 +32,14 @@ NO_REQUEST: Final = re.compile(
     r"|said|says|called)\b|n't\b",
     re.IGNORECASE,
 )
-CONDITION: Final = re.compile(r"(?:only )?(?:if|unless|in case|provided)\b", re.IGNORECASE)
 NO_NEGATION: Final = re.compile(
     r"\b(?:don't|do not|never) forget\b|\bnot only\b|\bwhy don't (?:you|we)\b", re.IGNORECASE
 )
 ASKS_FOR_NONE: Final = re.compile(
     r"(?<![\w./-])(?:no|nothing|none|kein\w*|nichts?|nie|ohne)(?![\w/-]|\.\w)", re.IGNORECASE
 )
-"""What makes of a sentence a question, and of a clause no request; a clause that is a condition of the one before; what
-only looks like a negation; and what makes none of the words themselves that a pattern has found ("create no file").
+"""What makes of a sentence a question, and of a clause no request; what only looks like a negation; and what makes none
+of the words themselves that a pattern has found ("create no file").
 """
 
 _LEAD: Final = (
@@ -129,7 +128,7 @@ _DO_NOT: Final = (
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"
     rf"(?:(?:ask|consult) me|let me (?:see|look))\b{_GAP_200}\b(?:(?<!the )first|before(?:hand)?|prior)\b"
-    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\b(?:before\b|(?<!the )first(?=\W*\Z|[,.;:!?]))"
+    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\b(?:before\b|(?<!the )first(?=\W*\Z|[.!?]))"
     r"|(?:check|confirm|clear it) (?:back )?with me\b|run (?:it|this|that|them) (?:by|past) me\b"
     r"|(?:let|allow) me (?:to )?(?:first )?(?:confirm|approve|review|check|decide|sign off)\b"
     rf"){_REST}"

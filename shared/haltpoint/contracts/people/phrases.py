@@ -23,6 +23,7 @@ class Phrases:
     only_if: str
     undone: str
     unreached: str
+    unneeded: str
     taken_back: str
     not_taken_back: str
     cut: str
@@ -54,6 +55,7 @@ _ENGLISH: Final = Phrases(
     only_if="only if",
     undone="The goal asks for it, and no call did it.",
     unreached="The chain ended before this call.",
+    unneeded="Not needed",
     taken_back="Undone",
     not_taken_back="Not undone",
     cut="cut off: the reply reached its limit of tokens",
@@ -84,6 +86,7 @@ _GERMAN: Final = Phrases(
     only_if="nur falls",
     undone="Das Ziel verlangt es, und kein Aufruf hat es getan.",
     unreached="Die Kette endete vor diesem Aufruf.",
+    unneeded="Nicht nötig",
     taken_back="Rückgängig gemacht",
     not_taken_back="Nicht rückgängig gemacht",
     cut="abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht",

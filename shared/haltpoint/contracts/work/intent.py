@@ -46,11 +46,11 @@ class ChainIntent(Intent):
     `looked_at` are tools that no entry named and that a second look at the words was asked about, `approved` those that
     a person has allowed since the words want to be asked before. `asked_again`: the model was asked for a better
     intent, `reminded`: for an effect without a deed. `not_needed`: tools of steps that were given up or skipped, each
-    with the reason (C11).
+    with the reasons (C11).
     """
 
     looked_at: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
     asked_again: bool = False
     reminded: bool = False
-    not_needed: dict[str, str] = field(default_factory=dict)
+    not_needed: dict[str, tuple[str, ...]] = field(default_factory=dict)

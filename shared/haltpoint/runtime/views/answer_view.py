@@ -150,14 +150,13 @@ _Call = tuple[str, str]
 
 def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
     """What was not done. A call that failed, or never ran, and succeeded later is done, and so is a task that one agent
-    refused and another one did; a tool that only reads and brought something is no loss. What a person denied and what
-    is in doubt always counts.
+    did not do and another one did; a tool that only reads and brought something is no loss. What a person denied and
+    what is in doubt always counts.
     """
     places: dict[str, int] = {}
     succeeded: dict[_Call, int] = {}
+    tasks: dict[str, _Call] = {}
     readers: set[str] = set()
-    refused: set[str] = set()
-    served = -1
     for place, told in enumerate(_all(tree)):
         action = told.action
         places[action.id] = place
@@ -165,17 +164,18 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
             continue
         if receipt.satisfies:
             succeeded[_call(action.tool, action.arguments)] = place
-            served = place if receipt.metadata.spent else served
+            if receipt.metadata.spent is not None:
+                succeeded[_call("", action.arguments)] = place
             if receipt.metadata.deed is None and told.below is None:
                 readers.add(action.tool)
-        elif receipt.metadata.spent and not receipt.metadata.reported:
-            refused.add(action.id)
+        elif receipt.metadata.spent is not None:
+            tasks[action.id] = _call("", action.arguments)
 
     def counts(call: _Call, one: NotDone) -> bool:
         if one.why in (WhyNot.DENIED, WhyNot.IN_DOUBT):
             return True
         at = places.get(one.action_id or "", 0)
-        done_later = succeeded.get(call, -1) >= at or (one.action_id in refused and served > at)
+        done_later = max(succeeded.get(same, -1) for same in (call, tasks.get(one.action_id or "", call))) >= at
         return not done_later and call[0] not in readers
 
     return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
