@@ -123,7 +123,7 @@ def _act(context: Context) -> Prompt:
 
 def _condition(context: Context, spec: ToolSpec) -> str | None:
     """The condition under which the goal asks for what a tool does."""
-    return condition_of(context.asked, spec)
+    return condition_of(context.asked, spec, context.known)
 
 
 def offered(context: Context) -> list[ToolSpec]:

@@ -196,7 +196,7 @@ def test_c11_where_nothing_is_counted_a_reason_is_enough() -> None:
 
 
 def test_c11_of_a_skill_the_condition_of_the_tools_inside_counts() -> None:
-    settle = spec("settle", read_only=False, inside=("pay",))
+    settle = spec("settle", read_only=False, plan=plan(Step(id="pay", actions=(call("pay"),))))
     story = Story(Task(goal="Settle it if it is Monday", style=Style.PLAN), PAY, settle)
     story.submit()
     asked = IntentEntry(tools=("pay",), words="Settle it", when="if it is Monday")

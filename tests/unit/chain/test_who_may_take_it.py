@@ -318,6 +318,24 @@ def test_c12_an_agent_that_refuses_after_a_call_reports_nothing() -> None:
     assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
 
 
+def test_c11_an_agent_that_is_called_hears_that_it_may_refuse() -> None:
+    clerk = Agent(name="clerk", description="Refunds.", style=Style.PLAN)
+    tree = Tree(
+        Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT),
+        Agents(agents=(clerk, *AGENTS), supervisor=Supervisor(agents=("clerk", "general"))),
+    )
+    tree.root.submit(read=False)
+    tree.root.read(REFUND)
+    tree.root.take(decision("clerk"))
+    child = tree.begun(tree.root.last)
+    child.draft(plan(Step(id="s1", required_tools=("refund",))))
+    assert child.thought.skippable
+    child.propose(content="I do not know which order.")
+    told = child.thought.corrections[0].message
+    assert "If it is not needed, or not your work, answer" in told
+    assert "must call" not in told
+
+
 def test_c12_nor_does_one_that_passes_on_what_another_one_has_refused() -> None:
     desk = Agent(name="desk", description="Takes everything.", agents=("billing",))
     file = Agents(agents=(desk, *AGENTS), supervisor=Supervisor(agents=("desk", "general")))

@@ -40,7 +40,7 @@ def skippable(work: Work, index: int) -> bool:
     """Whether the model may end a step without another call: for an error, because the step is not needed, or because
     the agent that it is does not take the task. Then no call is forced (C10).
     """
-    return called_by_another(work) or last_error(work, index) is not None or bool(way_out(work, index))
+    return last_error(work, index) is not None or bool(way_out(work, index))
 
 
 def not_needed(work: Work, index: int, why: str) -> bool:
@@ -54,12 +54,15 @@ def not_needed(work: Work, index: int, why: str) -> bool:
 
 
 def way_out(work: Work, index: int) -> str:
-    """How a model says that a step is not needed; empty where it must be carried out, or nothing can show that."""
-    if not _may_be_left(work, index):
-        return ""
-    if marks := citable(work):
+    """How a model says that a step is not needed; empty where it must be carried out, or nothing can show that. An
+    agent that was called may refuse it.
+    """
+    left = _may_be_left(work, index)
+    if left and (marks := citable(work)):
         return f"If a result shows that it is not needed, answer {_FORM} and cite the result by its mark: {marks}."
-    return f"If it is not needed, answer {_FORM}." if _needs_no_mark(work, index) else ""
+    if called_by_another(work):
+        return f"If it is not needed, or not your work, answer {_FORM}."
+    return f"If it is not needed, answer {_FORM}." if left and _needs_no_mark(work, index) else ""
 
 
 def citable(work: Work) -> str:
@@ -71,7 +74,7 @@ def citable(work: Work) -> str:
 def conditional(work: Work, names: Iterable[str]) -> bool:
     """Whether the goal asks under a condition for what each of these tools does."""
     asked = intent_of(work).effects_asked
-    return all(condition_of(asked, work.world.spec(name)) for name in names)
+    return all(condition_of(asked, work.world.spec(name), work.world.tools) for name in names)
 
 
 def leave_out(work: Work, names: Iterable[str], reason: str) -> None:

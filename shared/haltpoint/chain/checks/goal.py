@@ -5,7 +5,7 @@ plan has no intent, and nothing is held against it. `intent` holds plans, calls 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import open_to_models
 from haltpoint.chain.checks.sources import earlier_goals
+from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model.canonical import plain
 from haltpoint.chain.model.state import goal_in_full
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -73,12 +74,13 @@ def inside_agents(work: Work) -> frozenset[str]:
     return frozenset(name for spec in agents for name in spec.inside)
 
 
-def condition_of(asked: Iterable[IntentEntry], spec: ToolSpec) -> str | None:
+def condition_of(asked: Iterable[IntentEntry], spec: ToolSpec, tools: Mapping[str, ToolSpec]) -> str | None:
     """The condition under which the goal asks for what a tool does, or a tool inside of it; None where it asks without
     one, or does not ask. Patterns read no conditions.
     """
+    inside = with_those_inside((spec.name,), tools)
     read = () if spec.read_only else (entry for entry in asked if entry.origin is not IntentOrigin.PATTERN)
-    conditions = [entry.when for entry in read if fitting(entry.tools, (spec.name, *spec.inside))]
+    conditions = [entry.when for entry in read if fitting(entry.tools, inside)]
     return conditions[0] if all(conditions) and conditions else None
 
 
