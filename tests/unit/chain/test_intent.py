@@ -746,7 +746,7 @@ def test_c12_a_deed_does_not_show_that_another_effect_is_not_needed() -> None:
     story.propose(call("send_message"))
     story.result()
     story.propose(content="Both are done.")
-    assert "by its mark: none yet." in corrections(story)
+    assert "and it was not done. Call it now." in corrections(story)
     story.propose(content="John knows ([[react.1]]), and it is paid.")
 
     assert story.chain.error is not None

@@ -128,10 +128,11 @@ def remind(work: Work) -> tuple[Correction, ...]:
     if not due or work.intent is None or work.intent.reminded:
         return ()
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
-    last = "Otherwise call it now." if router(work) is None else "Otherwise decide which agent does it."
-    last = "It cannot be called any more." if all(run.status.done for run in work.run) else last
-    marks = citable(work) or "none yet"
-    why = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {last}"
+    marks, over = citable(work), all(run.status.done for run in work.run)
+    why = "call it now." if router(work) is None else "decide which agent does it."
+    why = "It cannot be called any more." if over else f"Otherwise {why}" if marks else why.capitalize()
+    if marks:
+        why = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {why}"
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
