@@ -7,6 +7,7 @@ words is words; a call, or data that has a decision among its fields, is none. A
 and no agent in target_agents, it is asked once, too.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
@@ -17,11 +18,11 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.agents import LONGEST_TASK
 from haltpoint.chain.model.references import write_json
 from haltpoint.contracts.base import MAX_BODY
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.contracts.work.thoughts import Proposal
-from haltpoint_planner.drafting import agent_named, draft_proposal, mended, take_apart
+from haltpoint_planner.drafting import agent_named, cut, draft_proposal, mended, take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import Found, without_surrogates
 from haltpoint_planner.parsing.only_calls import called_in
@@ -35,6 +36,8 @@ _MOST_TARGETS: Final = 20
 NAME, REASONING = 128, 2000
 """Characters of an agent's name and of a reason that are kept."""
 
+_MARK: Final = re.compile(r"```\w*|-{3}\s*JSON_OUTPUT_(?:START|END)\s*-{3}|<[^<>\n]{1,64}>|\[/?[A-Z_]+\]")
+"""What models write around JSON that is all they say."""
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
 _SHOWN: Final = f"it shows a decision beside words, so no agent got the task; {MEANT.replace('call', 'decision')}"
 _HALF: Final = frozenset(("task", "reasoning", "confidence", "agent", "agents", "target", "targets", "decision"))
@@ -53,23 +56,37 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
         return proposal
     words, spoken = take_apart(content), without_thoughts(content).strip()
     meant, shown = read_pieces(spoken, partial(_names_in, tools)) if words.prose else (spoken, [])
+    beside = not reply.calls and _is_beside(spoken, words.prose if words.values else "")
+    if beside and any(one.tool in tools and tools[one.tool].kind is ToolKind.AGENT for one in proposal.calls):
+        shown = [one.tool for one in proposal.calls]
     words = words if meant == spoken else take_apart(meant)
     guess = None if words.values or reply.cut else mended(content)
     values = words.values or ((guess,) if guess else ())
     said = [named for found in values for named in _decisions_in(found)]
-    if not said:
+    if not said and not (shown and beside):
         half = not (corrected or proposal.calls or proposal.faults or words.prose)
         asks = half and any(_is_half(found.value) for found in words.values)
         return replace(proposal, shown=True, faults=(_HALF_OF_ONE,)) if asks else proposal
-    if shown or (words.values and any(map(str.isalnum, words.prose))):  # a decision has no marks of its own
-        asks = not (corrected or reply.calls)
-        return replace(proposal, shown=asks, faults=(_SHOWN,) if asks else () if corrected else proposal.faults)
+    if shown or beside:  # a decision has no marks of its own
+        asks, faults = not (corrected or reply.calls), () if corrected else proposal.faults
+        calls = proposal.calls if reply.calls else ()
+        text = proposal.content if reply.calls else cut(spoken)
+        return replace(proposal, content=text, calls=calls, shown=asks, faults=(_SHOWN,) if asks else faults)
     others = tuple(call for call in proposal.calls if not _is_decision(call.arguments))
     repaired = proposal.repaired or any(found.repaired for found in values)
     kept = replace(proposal, content="", calls=others, repaired=repaired, shown=False)
     if any(one != said[0] for one in said):
         return _unreadable(kept, "the reply holds several decisions; decide once")
     return _with(kept, said[0], tools, goal)
+
+
+def _is_beside(spoken: str, prose: str) -> bool:
+    """Whether words stand before, between or behind the JSON of a reply, but for what marks it as JSON or a call."""
+    places = [at for at in map(spoken.find, "{[") if at >= 0]
+    if not places:
+        return False
+    last = max(map(spoken.rfind, "}]"))
+    return any(map(str.isalnum, prose + _MARK.sub(" ", spoken[: min(places)]) + _MARK.sub(" ", spoken[last + 1 :])))
 
 
 def _with(proposal: Proposal, said: Mapping[str, Any], tools: Mapping[str, ToolSpec], goal: str) -> Proposal:

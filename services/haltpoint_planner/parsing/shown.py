@@ -50,8 +50,8 @@ _FENCE: Final = re.compile(
 """A fence up to its end, if it has one; else what it shows, unless it has the name of a dialect of calls."""
 
 _ACTION: Final = re.compile(r"[\s*]*Action[ \t*]*:", re.IGNORECASE)
-_THOUGHT: Final = re.compile(r"^\W*Thought\b", re.MULTILINE | re.IGNORECASE)
-"""ReAct's "Action:" is a common word: behind words it is a mark only where they are a "Thought:"."""
+_THOUGHT: Final = re.compile(r"\W*Thought\W{0,4}:", re.IGNORECASE)
+"""ReAct's "Action:" is a common word: behind words it is a mark only where they begin as a "Thought:"."""
 
 _REMARKS: Final = re.compile(r"(?<=[)\]])(?:\s*+#[^\n]*+)++")
 _PYTHON: Final = re.compile(r"^[ \t]*\[?(?:print\(|await[ ])*+([A-Za-z_][\w.]*)\(", re.MULTILINE)
@@ -87,7 +87,7 @@ def read_pieces(text: str, names_in: Callable[[Found], list[str]], *, marked: bo
     line = before[before.rfind("\n") + 1 :]
     torn = line.strip() and any("\n" in gap for gap in between)
     cited = _QUOTING.search(line) or any(fence[2] is not None for fence in _FENCE.finditer(text, 0, first))
-    plain = _ACTION.match(text, first) is not None and _THOUGHT.search(before) is None
+    plain = _ACTION.match(text, first) is not None and _THOUGHT.match(before) is None
     bare = marked and (plain or not (found[0][2].tool or marks[:1].strip("`~")))
     shown = (bare and any(map(str.isalnum, before))) or (before.strip() and (torn or cited))
     if not shown and behind and all(map(_BETWEEN.fullmatch, between)):

@@ -115,9 +115,11 @@ def _act(context: Context) -> Prompt:
     """
     specs, due = offered(context), _what_is_due(context)
     again = bool(context.request.corrections and specs)
-    forced = again and not context.request.skippable and not any(_condition(context, spec) for spec in specs)
+    done_before = any(context.done_before.values()) and any(map(with_effects, specs))  # perhaps this very effect
+    kept = context.request.skippable or done_before or any(_condition(context, spec) for spec in specs)
+    forced = again and not kept
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
-    either = {"anyOf": [GIVE_UP, call_schema(specs)]} if again and context.request.skippable else None
+    either = {"anyOf": [call_schema(specs), GIVE_UP]} if again and context.request.skippable else None
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else either)
 
 
@@ -280,12 +282,15 @@ def _what_is_due(context: Context) -> str:
 
 
 def _unless(context: Context, spec: ToolSpec | None = None) -> str:
-    """How the step ends without a call, if it may (C11)."""
-    if not context.request.skippable:
+    """How the step ends without a call, if it may (C11): of an effect that the goal asks for without a condition only
+    after a correction, as small models rather give up.
+    """
+    when = _condition(context, spec) if spec is not None else None
+    if not context.request.skippable or not (when or context.request.corrections):
         return ""
     known = any(one.outcome.satisfies for one in context.receipts)
     form, shows = (_LEAVE_OUT, "a result shows otherwise") if known else (_WHY_NOT, "it is otherwise")
-    if spec is not None and (when := _condition(context, spec)):
+    if when:
         return f' It is asked for only "{when}": if {shows}, answer {form} instead.'
     shows = "a result shows that this is not needed" if known else "this is not needed"
     return f" If {shows}, answer {form} instead."

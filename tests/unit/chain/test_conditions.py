@@ -55,6 +55,8 @@ def found(words: str, patterns: tuple[Pattern, ...] = PATTERNS) -> set[str]:
         ("Write the mail and let me look at it first.", {ALL}),
         ("Bevor du schreibst, musst du mich fragen.", {SEND, WRITE}),
         ("Schreib die Mail und lass mich vorher drüberschauen.", {ALL}),
+        ("Tell John I am late, but show me the text first.", {ALL}),
+        ("Sag John Bescheid, aber zeig es mir vorher.", {ALL}),
     ],
 )
 def test_c2_words_that_want_to_be_asked_put_the_tools_they_speak_of_under_ask_before(
@@ -119,6 +121,8 @@ def test_c2_words_that_forbid_something_put_the_tools_they_speak_of_under_ask_be
         "Find the mails that I read and never answered.",
         'Tell John: "do not write to her"',
         "Show me the first ten mails.",
+        "Tell John and show me the entries, newest first.",
+        "Tell John, and show me which invoice came first.",
         "Tell John who was asked before.",
         "Sende John, dass ich nicht komme.",
         "Tell John I am late.",

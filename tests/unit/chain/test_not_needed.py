@@ -243,20 +243,64 @@ def test_c12_one_reason_explains_one_effect() -> None:
     assert [words[1] in one.message for one in story.thought.corrections] == [True]
 
 
-def test_c11_nor_what_a_later_step_may_still_do() -> None:
-    story = Story(Task(goal="Pay it", style=Style.PLAN), LIST, PAY)
+def test_c12_two_reasons_explain_two_effects_in_their_order() -> None:
+    story = Story(Task(goal="Pay the overdue invoices, and pay the disputed ones", style=Style.PLAN), LIST, PAY)
     story.submit()
+    words = ("Pay the overdue invoices", "pay the disputed ones")
+    asked = tuple(IntentEntry(tools=("pay",), words=one) for one in words)
     steps = (
         Step(id="s1", required_tools=("list_invoices",)),
         Step(id="s2", required_tools=("pay",), dependencies=("s1",)),
         Step(id="s3", required_tools=("pay",), dependencies=("s2",)),
     )
-    story.draft(plan(*steps), intent=Intent(effects_asked=(IntentEntry(tools=("pay",), words="Pay it"),)))
+    story.draft(plan(*steps), intent=Intent(effects_asked=asked))
     story.propose(call("list_invoices"))
     story.result(OK)
+    story.propose(content="None is overdue [[s1.1]].", give_up=True)
+    story.propose(content="None is disputed [[s1.1]].", give_up=True)
+    story.say("Nothing was paid.")
+    assert story.chain.status is ChainStatus.COMPLETED
+    told = [(one.says, one.message.partition(" [")[0]) for one in story.chain.unfulfilled]
+    assert told == [(words[0], "None is overdue"), (words[1], "None is disputed")]
+
+
+def test_c10_a_lookup_is_forced_all_the_same() -> None:
+    """It does no harm, and small models rather give up. A reason that cites a result still ends it."""
+    story = Story(Task(goal="Pay those that are due", style=Style.PLAN), LIST, FIND, PAY)
+    story.submit()
+    find = Step(id="s2", required_tools=("find_payee",), dependencies=("s1",))
+    story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), find))
+    story.propose(call("list_invoices"))
+    story.result(OK)
+    assert not story.thought.skippable
     story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
-    assert story.chain.intent is not None
-    assert story.chain.intent.not_needed == {}
+    assert story.statuses["s2"] == "skipped"
+
+
+def test_c12_an_effect_that_is_left_out_behind_a_failure_stays_owed() -> None:
+    story = Story(Task(goal="Read the bill, and pay INV-9", style=Style.PLAN), LIST, PAY)
+    story.submit()
+    first = Step(id="s1", required_tools=("list_invoices",), may_fail=True)
+    asked = IntentEntry(tools=("pay",), words="pay INV-9")
+    steps = first, Step(id="s2", required_tools=("pay",), dependencies=("s1",))
+    story.draft(plan(*steps), intent=Intent(effects_asked=(asked,)))
+    story.propose(call("list_invoices"))
+    story.result(failed(ErrorType.NOT_FOUND, "there is no bill"))
+    story.propose(content="There is no bill.")
+    story.propose(content="I do not feel like it.", give_up=True)
+    assert story.statuses["s2"] == "skipped"
+    story.say("All is done.")
+    assert [one.violation for one in story.thought.corrections] == [Violation.UNFULFILLED]
+
+
+def test_c2_a_pattern_and_a_condition_without_a_result_to_cite_is_given_up_in_words() -> None:
+    policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
+    story = Story(Task(goal="Pay it, if today is Monday", style=Style.PLAN), PAY, policy=policy)
+    story.submit()
+    asked = IntentEntry(tools=("pay",), words="Pay it", when="if today is Monday")
+    story.draft(plan(Step(id="s1", required_tools=("pay",))), intent=Intent(effects_asked=(asked,)))
+    story.propose(content="Today is Tuesday.", give_up=True)
+    assert story.statuses == {"s1": "skipped"}
 
 
 def test_f2_a_mark_of_a_reason_that_names_no_receipt_is_shown_as_unproven() -> None:

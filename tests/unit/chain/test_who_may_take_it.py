@@ -14,6 +14,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
@@ -377,6 +378,36 @@ def test_c11_what_an_agent_leaves_out_is_left_out_of_the_tree(by_person: bool) -
     assert tree.root.chain.status is ChainStatus.COMPLETED
     [left] = tree.root.chain.unfulfilled
     assert (left.tool, left.why, left.message[:24]) == ("refund", WhyNot.NOT_NEEDED, "It was refunded already.")
+
+
+@pytest.mark.parametrize("given_up", [False, True])
+def test_c2_what_a_pattern_requires_no_agent_leaves_out(given_up: bool) -> None:
+    """Neither by giving its step up, nor by a plan without such a step."""
+    policy = Policy(patterns=(Pattern(id="refund", pattern="refund", tools=("refund",)),))
+    clerk = Agent(name="clerk", description="Refunds.", style=Style.PLAN)
+    front = Agent(name="front", description="Takes everything.", style=Style.PLAN, agents=("clerk",))
+    tree = Tree(Task(goal="Refund order 17", agent="front", style=Style.PLAN), Agents(agents=(front, clerk)), policy)
+    tree.root.submit()
+    tree.root.draft(plan(Step(id="s1", required_tools=("clerk",))))
+    tree.root.propose(call("clerk", task="Refund order 17"))
+    child = tree.begun(tree.root.last)
+    first = Step(id="s1", required_tools=("find_order",))
+    refunds = Step(id="s2", required_tools=("refund",), dependencies=("s1",))
+    child.draft(plan(first, refunds) if given_up else plan(first))
+    child.propose(call("find_order", query="17"))
+    child.result()
+    if given_up:
+        child.propose(content="It needs none. [[s1.1]]", give_up=True)
+    else:
+        child.say("It needs none.")
+    tree.report(child)
+    if not given_up:
+        tree.root.say("I am done with everything.")
+        assert [one.violation for one in tree.root.thought.corrections] == [Violation.UNFULFILLED]
+        tree.root.say("I am done with everything.")
+        assert tree.root.chain.status is ChainStatus.FAILED
+        return
+    assert next(reversed(tree.root.chain.actions.values())).error is not None, "it has refused"
 
 
 @pytest.mark.parametrize("told", ["shown", "empty"])

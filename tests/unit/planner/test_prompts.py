@@ -243,7 +243,7 @@ def test_c10_no_call_is_forced_in_a_step_that_may_be_given_up(correction: Correc
     skippable = replace(retry, request=msgspec.structs.replace(retry.request, skippable=True))
     prompt = prompts.build(skippable)
     assert not prompt.force
-    assert prompt.schema == {"anyOf": [tool_forms.GIVE_UP, tool_forms.call_schema(prompts.offered(skippable))]}
+    assert prompt.schema == {"anyOf": [tool_forms.call_schema(prompts.offered(skippable)), tool_forms.GIVE_UP]}
     assert "If a result shows that this is not needed, answer {" in text(prompt)
 
 
@@ -268,8 +268,20 @@ def test_c11_only_the_prompt_of_a_step_that_may_be_given_up_says_how() -> None:
     )
     assert "asked for only" not in text(prompts.build(sure))
     both = Plan(steps=(Step(id="send", required_tools=("send_message", "lookup_contacts")),))
-    told = text(prompts.build(replace(skippable, plan=both, receipts=())))
-    assert 'Call one tool now. If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"}' in told
+    request = msgspec.structs.replace(skippable.request, corrections=(NO_CALL,))
+    again = replace(skippable, plan=both, receipts=(), asked=(), request=request)
+    assert (
+        'Call one tool now. If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
+        in text(prompts.build(again))
+    )
+    once = replace(again, request=msgspec.structs.replace(request, corrections=()))
+    assert "not needed" not in text(prompts.build(once)), "small models rather give up"
+
+
+def test_c10_no_effect_is_forced_that_an_earlier_task_may_have_had() -> None:
+    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,))
+    assert prompts.build(retry).force
+    assert not prompts.build(replace(retry, done_before={"c0": ("Message to John",)})).force
 
 
 @pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])

@@ -37,19 +37,27 @@ def last_error(work: Work, index: int) -> tuple[Action, ErrorInfo] | None:
 
 
 def skippable(work: Work, index: int) -> bool:
-    """Whether the model may end a step without another call: for an error, because the step is not needed, or because
-    the agent that it is does not take the task. Then no call is forced (C10).
+    """Whether the model may end a step without another call: for an error, because its effect is not needed, or because
+    the agent that it is does not take the task. Then no call is forced (C10). A lookup always may be: it does no harm,
+    and small models rather give up.
     """
-    return last_error(work, index) is not None or bool(way_out(work, index))
+    harmless = all(work.world.spec(name).read_only for names in unkept(work, index) for name in names)
+    return last_error(work, index) is not None or (not harmless and bool(way_out(work, index)))
 
 
 def not_needed(work: Work, index: int, why: str) -> bool:
-    """Whether a model may give up a step of a drafted plan: the reason cites the result that shows that it is not
-    needed. Words alone are enough where no result could be cited and the goal makes the effect conditional, where a
-    step has failed whose result was needed, and where nothing is counted.
+    """Whether a model may give up a step of a drafted plan, as its reason shows that it is not needed (`excused`), or
+    as a step that it depends on has failed.
     """
-    if not why.strip() or not _may_be_left(work, index):
-        return False
+    possible = bool(why.strip()) and _may_be_left(work, index)
+    return possible and (excused(work, index, why) or _after_failure(work, index))
+
+
+def excused(work: Work, index: int, why: str) -> bool:
+    """Whether the reason for which a step is given up shows that its effect is not needed: it cites a result; words
+    alone are enough where no result could be cited and the goal makes the effect conditional, and where nothing is
+    counted.
+    """
     return work.mode(index) is Mode.OFF or cites(work, why) or _needs_no_mark(work, index)
 
 
@@ -62,7 +70,8 @@ def way_out(work: Work, index: int) -> str:
         return f"If a result shows that it is not needed, answer {_FORM} and cite the result by its mark: {marks}."
     if called_by_another(work):
         return f"If it is not needed, or not your work, answer {_FORM}."
-    return f"If it is not needed, answer {_FORM}." if left and _needs_no_mark(work, index) else ""
+    alone = _needs_no_mark(work, index) or _after_failure(work, index)
+    return f"If it is not needed, answer {_FORM}." if left and alone else ""
 
 
 def citable(work: Work) -> str:
@@ -78,12 +87,8 @@ def conditional(work: Work, names: Iterable[str]) -> bool:
 
 
 def leave_out(work: Work, names: Iterable[str], reason: str) -> None:
-    """Keep why these tools are not needed; one that a later step promises may still be."""
-    tools, later = work.world.tools, set[str]()
-    for step, run in zip(work.steps, work.run, strict=True):
-        later |= set() if run.status.done else with_those_inside(step.promised_tools, tools)
-    heard = {name: (in_words(work, reason),) for name in with_those_inside(names, tools) if name not in later}
-    hear_left_out(work, heard)
+    """Keep why these tools are not needed."""
+    hear_left_out(work, dict.fromkeys(with_those_inside(names, work.world.tools), (in_words(work, reason),)))
 
 
 def hear_left_out(work: Work, reasons: dict[str, tuple[str, ...]]) -> None:
@@ -96,12 +101,14 @@ def hear_left_out(work: Work, reasons: dict[str, tuple[str, ...]]) -> None:
 
 def explained(work: Work, effects: Sequence[NotDone]) -> tuple[NotDone, ...]:
     """The effects that were not done, with the reasons for which steps were left out: one for each, and first for those
-    that have a condition.
+    that have a condition. What a later step promises may still be done.
     """
-    left = {name: list(said) for name, said in intent_of(work).not_needed.items()}
+    left, later = {name: list(said) for name, said in intent_of(work).not_needed.items()}, set[str]()
+    for step, run in zip(work.steps, work.run, strict=True) if left else ():
+        later |= set() if run.status.done else with_those_inside(step.promised_tools, work.world.tools)
     found = dict(enumerate(effects))
     for place, effect in sorted(found.items(), key=lambda one: not one[1].message):
-        if name := next((one for one in effect.tools if left.get(one)), None):
+        if name := next((one for one in effect.tools if left.get(one) and one not in later), None):
             found[place] = replace(effect, why=WhyNot.NOT_NEEDED, message=left[name].pop(0))
     return tuple(found.values())
 
@@ -109,20 +116,22 @@ def explained(work: Work, effects: Sequence[NotDone]) -> tuple[NotDone, ...]:
 def _may_be_left(work: Work, index: int) -> bool:
     """Whether something is missing in a step of a drafted plan, and no pattern requires it without a condition (C2)."""
     missing = [name for names in unkept(work, index) for name in names]
-    held = work.mode(index) is Mode.STRICT and any(not conditional(work, (name,)) for name in _required(work, missing))
+    bound = work.mode(index) is Mode.STRICT and not _after_failure(work, index)
+    held = bound and any(not conditional(work, (name,)) for name in _required(work, missing))
     return work.origin is PlanOrigin.DRAFTED and bool(missing) and not held
 
 
 def _needs_no_mark(work: Work, index: int) -> bool:
     missing = [name for names in unkept(work, index) for name in names]
-    failed = any(work.run[before].status is StepStatus.FAILED for before in work.graph.dependencies[index])
-    return failed or (not citable(work) and conditional(work, missing) and not _required(work, missing))
+    return not citable(work) and conditional(work, missing)
+
+
+def _after_failure(work: Work, index: int) -> bool:
+    return any(work.run[before].status is StepStatus.FAILED for before in work.graph.dependencies[index])
 
 
 def _required(work: Work, names: Iterable[str]) -> set[str]:
     """Those of these tools, and of the tools inside of them, that a pattern has found to be asked for."""
-    if work.task.asked is not None:
-        return set()
     patterns = (one for one in intent_of(work).effects_asked if one.origin is IntentOrigin.PATTERN)
     globs = [glob for one in patterns for glob in one.tools]
     return set(fitting(globs, with_those_inside(names, work.world.tools)))

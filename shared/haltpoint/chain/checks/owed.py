@@ -55,7 +55,7 @@ def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
 
 def pattern_faults(work: Work, words: str = "") -> tuple[Correction, ...]:
     """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2), but for
-    what a person has skipped, and what the goal makes conditional and `words` show not to be needed by a mark.
+    what was left out, and what the goal makes conditional and `words` show not to be needed by a mark.
 
     Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
     """
@@ -76,7 +76,11 @@ def deeds_asked_for(work: Work) -> tuple[str, ...]:
 
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: why one need not be done."""
-    if not (asked := _asked(work, by_patterns=False)):
+    asked, required = _asked(work, by_patterns=False), set[str]()
+    if work.origin is PlanOrigin.DRAFTED:  # an agent that a step promises may have left it out
+        required = {name for _, tools in asked for name in tools}
+        asked += [one for one in _asked(work, by_patterns=True) if required.isdisjoint(one[1])]
+    if not asked:
         return ()
     actions, done = work.actions.values(), _succeeded(work)
     failed = {name for one in actions if one.error for name in effects_of(work, one.tool)}

@@ -156,11 +156,14 @@ class Decision(Struct, frozen=True, gc=False):
 
 
 class StepEnd(Struct, frozen=True, gc=False):
-    """A step is over: completed, failed, or `skipped`: the model's words for why it is not needed."""
+    """A step is over: completed, failed, or `skipped`: the words for why it is not done. `excused`: they show that its
+    effect is not needed.
+    """
 
     index: int
     failure: Failure | None = None
     skipped: str = ""
+    excused: bool = True
 
 
 @value

@@ -71,9 +71,10 @@ def end_step(work: Work, end: StepEnd) -> None:
         drop_held(work, index, "step skipped")
         work.tell(FactType.STEP_SKIPPED, index, reason=end.skipped[:WHY])
         work.leave(index, StepStatus.SKIPPED)
-        promised = [name for names in unkept(work, index) for name in names]
-        due = [name for one in unfulfilled(work) for name in one.tools]
-        leave_out(work, due if work.origin is PlanOrigin.REACT else promised, end.skipped[:WHY])
+        due = [name for names in unkept(work, index) for name in names]
+        if work.origin is PlanOrigin.REACT:
+            due = [name for one in unfulfilled(work) for name in one.tools]
+        leave_out(work, due if end.excused else (), end.skipped[:WHY])
     elif failure is None:
         run, validation = work.run[index], "passed"
         if work.origin is not PlanOrigin.LITERAL:

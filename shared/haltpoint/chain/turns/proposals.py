@@ -7,7 +7,7 @@ from haltpoint.chain.checks.agents import called_by_another, decided, must_decid
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
-from haltpoint.chain.checks.exits import last_error, not_needed, way_out
+from haltpoint.chain.checks.exits import excused, last_error, not_needed, way_out
 from haltpoint.chain.checks.intent import forbidden, look_at_goal
 from haltpoint.chain.checks.owed import pattern_faults, remind, unfulfilled
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
@@ -162,7 +162,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
     if failed is not None:
         return failed_by_tool(Code.GIVEN_UP, *failed)
     if not_needed(work, index, proposal.content):
-        return StepEnd(index, skipped=proposal.content)
+        return StepEnd(index, skipped=proposal.content, excused=excused(work, index, proposal.content))
     if (called := called_by_another(work)) and (why := proposal.content.strip()[:WHY]):
         return StepEnd(index, refused(why))
     if called:
