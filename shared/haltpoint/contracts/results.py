@@ -265,7 +265,7 @@ class Metadata(Contract):
     not_needed: Annotated[dict[str, tuple[str, ...]], Meta(description="tools that the agent left out, and why")] = (
         field(default_factory=dict)
     )
-    reported: Annotated[bool, Meta(description="the agent has failed by a tool's error, or was stopped")] = False
+    reported: Annotated[bool, Meta(description="the agent ended with a tool's error, or was stopped")] = False
     spent: Annotated[Spent | None, Meta(description="what the chain of the agent has used")] = None
     unspent: Annotated[Spent | None, Meta(description="the part of its share that it has not used")] = None
 

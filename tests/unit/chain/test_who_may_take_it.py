@@ -445,6 +445,20 @@ def test_i2_a_supervisor_that_has_done_the_work_itself_answers() -> None:
     assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "Order 17 is refunded.")
 
 
+@pytest.mark.parametrize("tool", ["find_order", "refund"])
+def test_c12_an_agent_that_says_in_words_that_an_effect_failed_has_reported_it(tool: str) -> None:
+    tree = read_as(REFUND, "Refund order 17")
+    tree.root.take(decision("billing"))
+    child = tree.begun(tree.root.last)
+    child.propose(call(tool, query="17"))
+    child.result(failed(ErrorType.NOT_FOUND, "there is no order 17"))
+    child.propose(content="There is no order 17, so I refunded nothing.")
+    assert child.chain.status is ChainStatus.COMPLETED
+    tree.report(child)
+    tree.root.propose(content="There is no order 17.")
+    assert (tree.root.chain.status is ChainStatus.COMPLETED) is (tool == "refund")
+
+
 def test_c12_an_agent_that_fails_reports_for_no_tool_that_it_may_not_call() -> None:
     tree = read_as(REFUND, "Refund order 17")
     failing(tree, "technical", None)

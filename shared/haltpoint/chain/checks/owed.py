@@ -97,15 +97,15 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
 
 
 def owed(work: Work) -> tuple[NotDone, ...]:
-    """Those that it asks for without a condition and that the task lets a model do. An agent that has failed after
-    a call that failed has reported an error for all that it may call (I1), until another that may call it has ended
-    well; one that refuses the task reports nothing.
+    """Those that it asks for without a condition and that the task lets a model do. An agent that has failed by a
+    tool's error, or that ended in words behind one of an effect, has reported it for all that it may call (I1), until
+    another that may call it has ended well; one that refuses the task reports nothing.
     """
     due = [one for one in unfulfilled(work) if one.why is WhyNot.UNFULFILLED and not one.message]
     within, reported = _in_reach(work) if due else set[str](), set[str]()
     for one in work.actions.values() if due else ():
         inside = work.world.spec(one.tool).inside
-        if one.error and one.told.reported:
+        if one.told.reported:
             reported.update(inside)
         elif one.satisfies:
             reported.difference_update(inside)

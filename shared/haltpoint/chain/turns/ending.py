@@ -137,10 +137,12 @@ def complete(work: Work, end: Completed) -> None:
         fail(work, replace(failed(Code.UNFULFILLED, owed), answer=end.answer))
         return
     work.unfulfilled = _not_done(work)
+    newest = {one.tool: one for one in work.actions.values()}.values()
+    reported = any(one.error is not None and with_effects(work.world.spec(one.tool)) for one in newest)
     details = {"unproven": list(work.unproven)} if work.unproven else {}
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
-    report(work)
+    report(work, reported=reported)
 
 
 def _not_done(work: Work) -> tuple[NotDone, ...]:
