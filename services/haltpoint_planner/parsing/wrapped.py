@@ -61,7 +61,13 @@ def said_in(value: object, tools: Container[str], *, alone: bool) -> Said | None
     lists = [listed(named[name]) for name in CALLS if name in named]
     gives_up = str(named.get("nextstepdecision")).strip().lower() == StepDecision.FAIL
     twice = says_twice(value) or sum(map(bool, lists)) > 1
-    return Said(_told(named, _DEPTH), [item for items in lists for item in items], gives_up, twice)
+    shown_by = [str(named["shownby"])] if gives_up and named.get("shownby") else []
+    return Said(
+        [" ".join((*_told(named, _DEPTH), *shown_by))] if shown_by else _told(named, _DEPTH),
+        [item for items in lists for item in items],
+        gives_up,
+        twice,
+    )
 
 
 def words_in(value: object) -> str | None:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.checks.goal import condition_of, with_effects
+from haltpoint.chain.checks.goal import SHOWN, condition_of, with_effects
 from haltpoint.chain.checks.sources import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
@@ -17,11 +17,11 @@ from haltpoint_planner.prompting import verifying, wording
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
-    GIVE_UP,
     call_schema,
     choice_schema,
     decision_schema,
     described,
+    give_up_schema,
     in_brief,
     intent_schema,
     native,
@@ -42,6 +42,7 @@ _DECIDE_NOW: Final = (
 _ANSWER_OR_DECIDE: Final = (
     "If the goal is reached, tell the user so in plain words, without JSON. Otherwise decide who works on the rest."
 )
+_GONE: Final = ToolSpec(name="gone")
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
 _NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
@@ -119,8 +120,20 @@ def _act(context: Context) -> Prompt:
     kept = context.request.skippable or done_before or any(_condition(context, spec) for spec in specs)
     forced = again and not kept
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
-    either = {"anyOf": [call_schema(specs), GIVE_UP]} if again and context.request.skippable else None
-    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else either)
+    either = {"anyOf": [call_schema(specs), give_up_schema(_shown_by(context))]}
+    schema = call_schema(specs) if forced else either if again and context.request.skippable else None
+    return Prompt(said, tuple(map(native, specs)), forced, schema)
+
+
+def _shown_by(context: Context) -> list[str]:
+    """The marks of results that may show that a condition of the goal does not hold, the last ones; none where what is
+    missing is asked for without one. A small model says so in the right form, and copies no mark.
+    """
+    missing = [context.tools.get(name) for name in context.missing]
+    if not all(spec is not None and _condition(context, spec) for spec in missing):
+        return []
+    read = (one for one in context.receipts if not with_effects(context.known.get(one.tool, _GONE)))
+    return [mark for one in read if (mark := one.mark)][-SHOWN:]
 
 
 def _condition(context: Context, spec: ToolSpec) -> str | None:
@@ -276,9 +289,9 @@ def _what_is_due(context: Context) -> str:
     if (spec := _next(context)) is not None:
         ids = " Take its ids from the results." if spec.provenance else ""
         why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
-        return f"{why}Call {spec.name} now, once, and nothing else.{ids}{_unless(context, spec)}"
+        return f"{why}{_unless(context, spec)}Call {spec.name} now, once, and nothing else.{ids}"
     after = ", one after the other" if len(context.owed) > 1 else ""
-    return f"Still to be called: {_named(context.owed)}{after}. Call one tool now.{_unless(context)}"
+    return f"Still to be called: {_named(context.owed)}{after}. {_unless(context)}Call one tool now."
 
 
 def _unless(context: Context, spec: ToolSpec | None = None) -> str:
@@ -291,9 +304,9 @@ def _unless(context: Context, spec: ToolSpec | None = None) -> str:
     known = any(one.outcome.satisfies for one in context.receipts)
     form, shows = (_LEAVE_OUT, "a result shows otherwise") if known else (_WHY_NOT, "it is otherwise")
     if when:
-        return f' It is asked for only "{when}": if {shows}, answer {form} instead.'
+        return f'It is asked for only "{when}": if {shows}, answer {form}. Otherwise: '
     shows = "a result shows that this is not needed" if known else "this is not needed"
-    return f" If {shows}, answer {form} instead."
+    return f"If {shows}, answer {form}. Otherwise: "
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:

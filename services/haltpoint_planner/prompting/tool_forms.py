@@ -85,12 +85,10 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
-GIVE_UP: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"next_step_decision": {"const": "fail"}, "content": {"type": "string"}},
-    "required": ["next_step_decision", "content"],
-}
-"""The JSON Schema of a step given up, in words (C11)."""
+def give_up_schema(marks: Sequence[str] = ()) -> dict[str, Any]:
+    """The JSON Schema of a step given up, in words (C11); with the marks of results one of these shows why."""
+    properties: dict[str, Any] = {"next_step_decision": {"const": "fail"}, "content": {"type": "string"}}
+    return strict({**properties, "shown_by": {"enum": list(marks)}} if marks else properties)
 
 
 def strict(properties: dict[str, Any]) -> dict[str, Any]:

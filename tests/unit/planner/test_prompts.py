@@ -243,7 +243,7 @@ def test_c10_no_call_is_forced_in_a_step_that_may_be_given_up(correction: Correc
     skippable = replace(retry, request=msgspec.structs.replace(retry.request, skippable=True))
     prompt = prompts.build(skippable)
     assert not prompt.force
-    assert prompt.schema == {"anyOf": [tool_forms.call_schema(prompts.offered(skippable)), tool_forms.GIVE_UP]}
+    assert prompt.schema == {"anyOf": [tool_forms.call_schema(prompts.offered(skippable)), tool_forms.give_up_schema()]}
     assert "If a result shows that this is not needed, answer {" in text(prompt)
 
 
@@ -270,12 +270,25 @@ def test_c11_only_the_prompt_of_a_step_that_may_be_given_up_says_how() -> None:
     both = Plan(steps=(Step(id="send", required_tools=("send_message", "lookup_contacts")),))
     request = msgspec.structs.replace(skippable.request, corrections=(NO_CALL,))
     again = replace(skippable, plan=both, receipts=(), asked=(), request=request)
-    assert (
-        'Call one tool now. If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
-        in text(prompts.build(again))
-    )
+    told = text(prompts.build(again))
+    assert 'If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"}. Otherwise: Call' in told
     once = replace(again, request=msgspec.structs.replace(request, corrections=()))
     assert "not needed" not in text(prompts.build(once)), "small models rather give up"
+
+
+def test_c11_the_form_of_giving_up_a_conditional_effect_asks_which_result_shows_it() -> None:
+    """A small model says so in the right form, and copies no mark."""
+    shown = replace(receipt(), action_id="c.find.1")
+    done = replace(receipt(tool="send_message"), action_id="c.send.1")
+    retry = context(ThoughtKind.ACT, "send", receipts=(shown, done), corrections=(NO_CALL,), asked=(LATE,), known=TOOLS)
+    step = Plan(steps=(Step(id="send", required_tools=("send_message",)),))
+    skippable = replace(retry, plan=step, request=msgspec.structs.replace(retry.request, skippable=True))
+    schema = prompts.build(skippable).schema
+    assert schema is not None
+    assert schema["anyOf"][1] == tool_forms.give_up_schema(["[[find.1]]"])
+    unconditional = prompts.build(replace(skippable, asked=())).schema
+    assert unconditional is not None
+    assert unconditional["anyOf"][1] == tool_forms.give_up_schema()
 
 
 def test_c10_no_effect_is_forced_that_an_earlier_task_may_have_had() -> None:

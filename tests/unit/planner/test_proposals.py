@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
-from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint.contracts.work.thoughts import Proposal, StepDecision
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, MAX_CONTENT, draft_proposal, said
 from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
@@ -266,3 +266,9 @@ def test_whatever_a_server_sends_reading_does_not_raise(body: object) -> None:
     read_reply(json.dumps({"choices": [{"message": body}], "usage": body}))
     read_reply(json.dumps({"content": [body]}))
     read_reply(json.dumps({"candidates": [{"content": {"parts": [body]}}]}))
+
+
+def test_c11_the_result_that_shows_why_a_step_is_given_up_is_part_of_the_reason() -> None:
+    said = {"next_step_decision": "fail", "content": "None is overdue.", "shown_by": "[[s1.1]]"}
+    proposal = draft_proposal(Reply(json.dumps(said)))
+    assert (proposal.decision, proposal.content) == (StepDecision.FAIL, "None is overdue. [[s1.1]]")
