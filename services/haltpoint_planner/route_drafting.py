@@ -36,7 +36,9 @@ _MOST_TARGETS: Final = 20
 NAME, REASONING = 128, 2000
 """Characters of an agent's name and of a reason that are kept."""
 
-_MARK: Final = re.compile(r"```\w*|-{3}\s*JSON_OUTPUT_(?:START|END)\s*-{3}|<[^<>\n]{1,64}>|\[/?[A-Z_]+\]")
+_MARK: Final = re.compile(
+    r"```(?:json\w?|tool_\w+|xml)?(?!\w)|-{3}\s*JSON_OUTPUT_(?:START|END)\s*-{3}|<[^<>\n]{1,64}>|\[/?[A-Z_]+\]"
+)
 """What models write around JSON that is all they say."""
 _SIZE: Final = 96 * 1024  # bytes of the calls: the message must stay under MAX_BODY
 _SHOWN: Final = f"it shows a decision beside words, so no agent got the task; {MEANT.replace('call', 'decision')}"
@@ -57,8 +59,9 @@ def draft_decision(reply: Reply, tools: Mapping[str, ToolSpec], goal: str, *, co
     words, spoken = take_apart(content), without_thoughts(content).strip()
     meant, shown = read_pieces(spoken, partial(_names_in, tools)) if words.prose else (spoken, [])
     beside = not reply.calls and _is_beside(spoken, words.prose if words.values else "")
-    if beside and any(one.tool in tools and tools[one.tool].kind is ToolKind.AGENT for one in proposal.calls):
-        shown = [one.tool for one in proposal.calls]
+    agents = [one.tool for one in proposal.calls if one.tool in tools and tools[one.tool].kind is ToolKind.AGENT]
+    if agents and not reply.calls and (beside or any(map(str.isalnum, proposal.content))):
+        shown, beside = agents, True
     words = words if meant == spoken else take_apart(meant)
     guess = None if words.values or reply.cut else mended(content)
     values = words.values or ((guess,) if guess else ())

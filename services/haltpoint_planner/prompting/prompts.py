@@ -106,7 +106,7 @@ def _reason(context: Context) -> Prompt:
     # One must be called only when words came where the goal's own words require a tool (C2, C10).
     missing = {one.tool for one in context.request.corrections if one.violation is Violation.MISSING_TOOL}
     due_tools = [context.tools.get(name or "") for name in missing]
-    forced = bool(tools) and any(spec is None or not _condition(context, spec) for spec in due_tools)
+    forced = bool(tools) and any(spec is None or not _may_be_left(context, spec) for spec in due_tools)
     return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
 
 
@@ -116,13 +116,16 @@ def _act(context: Context) -> Prompt:
     """
     specs, due = offered(context), _what_is_due(context)
     again = bool(context.request.corrections and specs)
-    done_before = any(context.done_before.values()) and any(map(with_effects, specs))  # perhaps this very effect
-    kept = context.request.skippable or done_before or any(_condition(context, spec) for spec in specs)
-    forced = again and not kept
+    forced = again and not context.request.skippable and not any(_may_be_left(context, spec) for spec in specs)
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
     either = {"anyOf": [call_schema(specs), give_up_schema(_shown_by(context))]}
     schema = call_schema(specs) if forced else either if again and context.request.skippable else None
     return Prompt(said, tuple(map(native, specs)), forced, schema)
+
+
+def _may_be_left(context: Context, spec: ToolSpec) -> bool:
+    """Whether the goal asks for what the tool does under a condition, or an earlier task may have done it already."""
+    return bool(_condition(context, spec)) or (with_effects(spec) and any(context.done_before.values()))
 
 
 def _shown_by(context: Context) -> list[str]:
@@ -298,7 +301,9 @@ def _unless(context: Context, spec: ToolSpec | None = None) -> str:
     """How the step ends without a call, if it may (C11): of an effect that the goal asks for without a condition only
     after a correction, as small models rather give up.
     """
-    when = _condition(context, spec) if spec is not None else None
+    due = [spec] if spec is not None else [context.tools[name] for name in context.missing if name in context.tools]
+    conditions = [_condition(context, one) for one in due]
+    when = conditions[0] if conditions and all(conditions) else None
     if not context.request.skippable or not (when or context.request.corrections):
         return ""
     known = any(one.outcome.satisfies for one in context.receipts)

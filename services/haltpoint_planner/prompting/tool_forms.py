@@ -86,9 +86,10 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
 
 
 def give_up_schema(marks: Sequence[str] = ()) -> dict[str, Any]:
-    """The JSON Schema of a step given up, in words (C11); with the marks of results one of these shows why."""
-    properties: dict[str, Any] = {"next_step_decision": {"const": "fail"}, "content": {"type": "string"}}
-    return strict({**properties, "shown_by": {"enum": list(marks)}} if marks else properties)
+    """The JSON Schema of a step given up, in words (C11); with the marks of results one of these shows why, or none."""
+    words = {"type": "string", "minLength": 1}
+    properties: dict[str, Any] = {"next_step_decision": {"const": "fail"}, "content": words}
+    return strict({**properties, "shown_by": {"enum": [*marks, "none"]}} if marks else properties)
 
 
 def strict(properties: dict[str, Any]) -> dict[str, Any]:

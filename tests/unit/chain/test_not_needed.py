@@ -12,7 +12,7 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
-from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from tests.support.builders import OK, call, failed, plan, spec
 from tests.unit.chain.story import Story
 
@@ -358,3 +358,15 @@ def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_with_its_reason
     story.propose(content="None is due [[s1.1]].", give_up=True)
     story.say("Nothing was paid.")
     assert [(one.tool, one.why.value) for one in story.chain.unfulfilled] == [("pay", "not_needed")]
+
+
+def test_d3_without_a_case_of_one_tool_a_person_ends_an_open_ended_task() -> None:
+    story = Story(Task(goal="Pay it", style=Style.REACT), PAY, policy=Policy(strikes=1))
+    story.submit(read=False)
+    story.read(Intent(effects_asked=(IntentEntry(tools=("pay",), words="Pay it"),)))
+    story.take(Proposal(content="{", faults=("it cannot be read",)))
+    story.answer(RequestKind.ESCALATION, Choice.SKIP, text="It is paid.")
+    assert story.thought.kind is ThoughtKind.ANSWER
+    story.say("It was paid already.")
+    assert story.chain.status is ChainStatus.COMPLETED
+    assert [(one.why, one.message) for one in story.chain.unfulfilled] == [(WhyNot.NOT_NEEDED, "It is paid.")]

@@ -295,6 +295,9 @@ def test_c10_no_effect_is_forced_that_an_earlier_task_may_have_had() -> None:
     retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,))
     assert prompts.build(retry).force
     assert not prompts.build(replace(retry, done_before={"c0": ("Message to John",)})).force
+    missing = Correction(violation=Violation.MISSING_TOOL, message="Call it.", tool=SEND.name)
+    open_end = context(ThoughtKind.REASON, "think", corrections=(missing,), done_before={"c0": ("Message to John",)})
+    assert not prompts.build(open_end).force
 
 
 @pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])

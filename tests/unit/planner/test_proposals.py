@@ -268,7 +268,10 @@ def test_whatever_a_server_sends_reading_does_not_raise(body: object) -> None:
     read_reply(json.dumps({"candidates": [{"content": {"parts": [body]}}]}))
 
 
-def test_c11_the_result_that_shows_why_a_step_is_given_up_is_part_of_the_reason() -> None:
-    said = {"next_step_decision": "fail", "content": "None is overdue.", "shown_by": "[[s1.1]]"}
+@pytest.mark.parametrize(
+    ("shown_by", "mark"), [("[[s1.1]]", " [[s1.1]]"), ("s1.1", " [[s1.1]]"), (["[[s1.1]]"], " [[s1.1]]"), ("none", "")]
+)
+def test_c11_the_result_that_shows_why_a_step_is_given_up_is_part_of_the_reason(shown_by: object, mark: str) -> None:
+    said = {"next_step_decision": "fail", "content": "None is overdue.", "shown_by": shown_by}
     proposal = draft_proposal(Reply(json.dumps(said)))
-    assert (proposal.decision, proposal.content) == (StepDecision.FAIL, "None is overdue. [[s1.1]]")
+    assert (proposal.decision, proposal.content) == (StepDecision.FAIL, f"None is overdue.{mark}")

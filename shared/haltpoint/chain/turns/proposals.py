@@ -7,7 +7,7 @@ from haltpoint.chain.checks.agents import called_by_another, decided, must_decid
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import false_marks
-from haltpoint.chain.checks.exits import excused, last_error, not_needed, way_out
+from haltpoint.chain.checks.exits import excused, last_error, not_needed, skippable, way_out
 from haltpoint.chain.checks.intent import forbidden, look_at_goal
 from haltpoint.chain.checks.owed import pattern_faults, remind, unfulfilled
 from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
@@ -169,7 +169,8 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
         text = 'Say why: {"next_step_decision": "fail", "content": "<why you do not do it>"}.'
         return _correct(work, index, (Correction(violation=Violation.UNFOUNDED_FAIL, message=text),))
     text = f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error"
-    other, after = way_out(work, index), 'Continue with it, and say "next_step_decision": "fail" only after an error.'
+    other = way_out(work, index) if skippable(work, index) else ""
+    after = 'Continue with it, and say "next_step_decision": "fail" only after an error.'
     text += f", and the reason cites no result. {other} If it is needed, continue." if other else f". {after}"
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))

@@ -5,7 +5,7 @@ from typing import Final
 
 from haltpoint.chain.checks.agents import DECISION, router
 from haltpoint.chain.checks.contract import call_form, listed
-from haltpoint.chain.checks.exits import unkept, way_out
+from haltpoint.chain.checks.exits import skippable, unkept, way_out
 from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
@@ -156,7 +156,9 @@ def no_call(work: Work, index: int) -> Correction:
         names = missing_in_words(work, index)
         text = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
         text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {text}"
-        if other := way_out(work, index):  # then no call is pressed: nobody knows yet whether it is needed
+        if (other := way_out(work, index)) and skippable(
+            work, index
+        ):  # then no call is pressed: nobody knows yet whether it is needed
             text = f"Words alone do not end step {step.id!r}. {other} If it is needed, call {names}."
         form = f"The form of a call is: {_forms(work, missing)}"
     return Correction(violation=Violation.NO_CALL, message=text, form=form, tool=next(iter(missing), None))

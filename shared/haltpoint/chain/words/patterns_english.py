@@ -128,7 +128,9 @@ _DO_NOT: Final = (
 _ASK_FIRST: Final = (
     r"(?<!don't )(?<!not )(?<!never )(?<!need to )(?<!have to )\b(?:"
     rf"(?:(?:ask|consult) me|let me (?:see|look))\b{_GAP_200}\b(?:(?<!the )first|before(?:hand)?|prior)\b"
-    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\b(?:before\b|(?<!the )(?<!est )(?<!came )first(?=\W*\Z|[.!?]))"
+    rf"|ask before (?:you|\w+ing)\b|show me\b{_GAP_200}\bbefore\b"
+    r"|show me\b(?! (?:who|what|which|whose|when|how|where)\b)"
+    rf"{_GAP_200}\b(?<!the )(?<!est )(?<!came )first(?=\W*\Z|[.!?])"
     r"|(?:check|confirm|clear it) (?:back )?with me\b|run (?:it|this|that|them) (?:by|past) me\b"
     r"|(?:let|allow) me (?:to )?(?:first )?(?:confirm|approve|review|check|decide|sign off)\b"
     rf"){_REST}"
