@@ -118,8 +118,9 @@ def _act(context: Context) -> Prompt:
     again = bool(context.request.corrections and specs)
     forced = again and not context.request.skippable and not any(_may_be_left(context, spec) for spec in specs)
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
-    either = {"anyOf": [call_schema(specs), give_up_schema(_shown_by(context))]}
-    schema = call_schema(specs) if forced else either if again and context.request.skippable else None
+    schema = call_schema(specs) if forced else None
+    if again and context.request.skippable:
+        schema = {"anyOf": [call_schema(specs), give_up_schema(_shown_by(context))]}
     return Prompt(said, tuple(map(native, specs)), forced, schema)
 
 

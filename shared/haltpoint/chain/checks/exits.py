@@ -41,8 +41,10 @@ def skippable(work: Work, index: int) -> bool:
     the agent that it is does not take the task. Then no call is forced (C10). A lookup always may be: it does no harm,
     and small models rather give up.
     """
-    harmless = all(work.world.spec(name).read_only for names in unkept(work, index) for name in names)
-    return last_error(work, index) is not None or (not harmless and bool(way_out(work, index)))
+    missing = [name for names in unkept(work, index) for name in names]
+    if all(work.world.spec(name).read_only for name in missing):
+        return bool(missing) and last_error(work, index) is not None
+    return last_error(work, index) is not None or bool(way_out(work, index))
 
 
 def not_needed(work: Work, index: int, why: str) -> bool:
