@@ -1,8 +1,8 @@
 """From what a supervisor's model said to a decision who works on the task, or to any other proposal (C9, I2). Total.
 
 A decision is one JSON object that names agents, alone or fenced; names of fields in any case. It becomes calls of these
-agents, before the calls of tools beside it. It is made where a call in its place would be: in words it is only
-shown, and the model is asked once if it meant it; two that differ are none. An object that names no agent and holds
+agents, before the calls of tools beside it. Beside words it is only shown, as is a call of an agent there, and the
+model is asked once if it meant it; two that differ are none. An object that names no agent and holds
 words is words; a call, or data that has a decision among its fields, is none. About JSON with the fields of a decision,
 and no agent in target_agents, it is asked once, too.
 """

@@ -299,6 +299,16 @@ def test_c12_what_a_failed_agent_might_have_done_is_reported_by_its_error(kind: 
     assert [(one.tool, one.says) for one in tree.root.chain.unfulfilled] == [("refund", "Refund order 17")]
 
 
+def routed_to(agent: Agent) -> tuple[Tree, Story]:
+    """A supervisor that has decided for this agent, and the agent's chain."""
+    file = Agents(agents=(agent, *AGENTS), supervisor=Supervisor(agents=(agent.name, "general")))
+    tree = Tree(Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), file)
+    tree.root.submit(read=False)
+    tree.root.read(REFUND)
+    tree.root.take(decision(agent.name))
+    return tree, tree.begun(tree.root.last)
+
+
 def refuses(tree: Tree, caller: Story) -> ErrorInfo | None:
     """The error for the caller of an agent that looks something up and then refuses the task."""
     child = tree.begun(caller.last)
@@ -320,15 +330,7 @@ def test_c12_an_agent_that_refuses_after_a_call_reports_nothing() -> None:
 
 
 def test_c11_an_agent_that_is_called_hears_that_it_may_refuse() -> None:
-    clerk = Agent(name="clerk", description="Refunds.", style=Style.PLAN)
-    tree = Tree(
-        Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT),
-        Agents(agents=(clerk, *AGENTS), supervisor=Supervisor(agents=("clerk", "general"))),
-    )
-    tree.root.submit(read=False)
-    tree.root.read(REFUND)
-    tree.root.take(decision("clerk"))
-    child = tree.begun(tree.root.last)
+    _, child = routed_to(Agent(name="clerk", description="Refunds.", style=Style.PLAN))
     child.draft(plan(Step(id="s1", required_tools=("refund",))))
     assert child.thought.skippable
     child.propose(content="I do not know which order.")
@@ -338,13 +340,7 @@ def test_c11_an_agent_that_is_called_hears_that_it_may_refuse() -> None:
 
 
 def test_c12_nor_does_one_that_passes_on_what_another_one_has_refused() -> None:
-    desk = Agent(name="desk", description="Takes everything.", agents=("billing",))
-    file = Agents(agents=(desk, *AGENTS), supervisor=Supervisor(agents=("desk", "general")))
-    tree = Tree(Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), file)
-    tree.root.submit(read=False)
-    tree.root.read(REFUND)
-    tree.root.take(decision("desk"))
-    child = tree.begun(tree.root.last)
+    tree, child = routed_to(Agent(name="desk", description="Takes everything.", agents=("billing",)))
     child.propose(call("billing", task="Refund order 17"))
     refuses(tree, child)
     child.propose(content="No agent does it.", give_up=True)
@@ -355,13 +351,7 @@ def test_c12_nor_does_one_that_passes_on_what_another_one_has_refused() -> None:
 
 @pytest.mark.parametrize("by_person", [False, True])
 def test_c11_what_an_agent_leaves_out_is_left_out_of_the_tree(by_person: bool) -> None:
-    clerk = Agent(name="clerk", description="Refunds.", style=Style.PLAN)
-    file = Agents(agents=(clerk, *AGENTS), supervisor=Supervisor(agents=("clerk", "general")))
-    tree = Tree(Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), file)
-    tree.root.submit(read=False)
-    tree.root.read(REFUND)
-    tree.root.take(decision("clerk"))
-    child = tree.begun(tree.root.last)
+    tree, child = routed_to(Agent(name="clerk", description="Refunds.", style=Style.PLAN))
     first = Step(id="s1", required_tools=("find_order",))
     child.draft(plan(first, Step(id="s2", required_tools=("refund",), dependencies=("s1",))))
     child.propose(call("find_order", query="17"))

@@ -38,8 +38,8 @@ def last_error(work: Work, index: int) -> tuple[Action, ErrorInfo] | None:
 
 def skippable(work: Work, index: int) -> bool:
     """Whether the model may end a step without another call: for an error, because its effect is not needed, or because
-    the agent that it is does not take the task. Then no call is forced (C10). A lookup always may be: it does no harm,
-    and small models rather give up.
+    the agent that it is does not take the task. Then no call is forced (C10). Where only lookups are missing, the next
+    one is forced all the same: it does no harm, and small models rather give up.
     """
     missing = [name for names in unkept(work, index) for name in names]
     if all(work.world.spec(name).read_only for name in missing):
