@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test check lint type cov bench eval chaos wheel lock schemas environment clean
+.PHONY: help demo test check lint type cov bench eval chaos wheel lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -17,9 +17,9 @@ test: $(SYNCED) ## all tests: unit, properties, integration with a real server, 
 	@$(BIN)/pytest
 	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest --quiet tests/e2e
 
-check: $(SYNCED) ## the gate: format, lint, words, types, import rules, unit and property tests, every branch of the chain
+check: $(SYNCED) ## the gate: format, lint, words, types, import rules, budgets, unit and property tests
 	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
-	    .unit .pyright .mypy .properties .chain .style .words .rules
+	    .unit .pyright .mypy .properties .chain .style .words .rules .budget
 	@echo "check: all good"
 
 lint: $(SYNCED) ## put the code into shape: format, fix what can be fixed, check the import rules
@@ -50,6 +50,9 @@ schemas: $(SYNCED) ## docker-compose.yml and the workflow against their schemas
 	@$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/ci.yml
 
+budget: $(SYNCED) ## set the rows of budget.toml down to what the rooms of the code weigh
+	@$(BIN)/python -m tests.budget --down
+
 environment: $(SYNCED) ## set up .venv; every other target does it too
 
 # The public index by name and without local configuration, so that no machine's mirror gets into the lock files.
@@ -63,7 +66,7 @@ clean: ## remove the environment, caches and reports
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .mypy .pyright .style .words .rules .unit .properties .chain
+.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain
 .mypy:
 	@$(BIN)/mypy
 .pyright:
@@ -75,6 +78,8 @@ clean: ## remove the environment, caches and reports
 	@$(BIN)/codespell *.md docs services shared examples tests/*/*.py tests/*/*/*.py
 .rules:
 	@$(BIN)/lint-imports --no-logo
+.budget:
+	@$(BIN)/python -m tests.budget
 # -n 0: side by side with the others already, and each process more would import all tests once more.
 .unit:
 	@$(BIN)/pytest -n 0 --quiet tests/unit --ignore=tests/unit/chain
