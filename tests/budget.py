@@ -54,9 +54,9 @@ class Room:
     def over(self) -> dict[str, int]:
         """The figures that are above their bars."""
         figures = {
-            "median": _rank(self.statements, 0.5),
-            "p90": _rank(self.statements, 0.9),
-            "p95": _rank(self.functions, 0.95),
+            "median": _rank(self.statements, 50),
+            "p90": _rank(self.statements, 90),
+            "p95": _rank(self.functions, 95),
             "longest": max(self.functions, default=0),
         }
         return {name: figure for name, figure in figures.items() if figure > BARS[name]}
@@ -171,8 +171,8 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _rank(values: list[int], part: float) -> int:
-    return sorted(values)[int(len(values) * part)] if values else 0
+def _rank(values: list[int], percent: int) -> int:
+    return sorted(values)[len(values) * percent // 100] if values else 0
 
 
 def _weigh(path: Path) -> int:
