@@ -39,11 +39,10 @@ async def on_reminder(reminder: Reminder) -> None:
 @facts(app, "request.opened", "chain.completed", "chain.failed", group="reminders", partitions=partitions)
 async def on_fact(fact: RequestOpened | ChainCompleted | ChainFailed) -> None:
     """Facts come at least once: who reads the news may see one twice."""
-    match fact:
-        case RequestOpened():
-            line = f"{fact.data.question} {', '.join(one.id for one in fact.data.options)}"
-        case ChainCompleted():
-            line = fact.data.answer or "done"
-        case ChainFailed():
-            line = f"failed: {fact.data.message}"
+    if isinstance(fact, RequestOpened):
+        line = f"{fact.data.question} {', '.join(option.id for option in fact.data.options)}"
+    elif isinstance(fact, ChainCompleted):
+        line = fact.data.answer or "done"
+    else:
+        line = f"failed: {fact.data.message}"
     await broker.publish(News(chain_id=fact.subject, line=line), stream="reminders:news")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.examples.cms.site import Site
+from examples.cms.site import Site
 from tests.e2e.running import CHECKOUT
 from tests.support import PATIENCE
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.parametrize("model", ["well-behaved", "careless"])
 def told_by(example: str, model: str, **variables: str) -> str:
     """What the example's command prints."""
     done = subprocess.run(
-        [sys.executable, "-m", f"haltpoint.examples.{example}", model],
+        [sys.executable, "-m", f"examples.{example}", model],
         env={**os.environ, **variables, "COLUMNS": "200"},
         cwd=CHECKOUT,
         stdin=subprocess.DEVNULL,

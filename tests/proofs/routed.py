@@ -1,6 +1,6 @@
 """Who gets the questions of employees, by strategy, with the model of HALTPOINT_MODEL: how many go to the right agents.
 
-The questions are tests/data/departments.json, in two sets, the agents those of haltpoint.examples.departments. A person
+The questions are tests/data/departments.json, in two sets, the agents those of examples.departments. A person
 answers what is asked, and each chain is cancelled behind its first decision. `python -m tests.proofs.routed [STRATEGY
 ...]` prints a line for each question and the figures of each strategy and set; docs/supervisor.md has them.
 """
@@ -13,11 +13,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
+from examples import departments
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.system import System
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.examples import departments
 from haltpoint.runtime.config.settings_sources import load
 
 QUESTIONS: Final = json.loads(Path("tests/data/departments.json").read_text(encoding="utf-8"))
@@ -109,7 +109,7 @@ async def measured(strategy: str, questions: list[dict[str, Any]]) -> list[dict[
     with tempfile.TemporaryDirectory(prefix="haltpoint-routed-") as state, (Path(state) / "log").open("wb") as log:
         file = Path(state) / "agents.toml"
         file.write_text(STRATEGIES[strategy], encoding="utf-8")
-        tools = "haltpoint.examples.departments.tools"
+        tools = "examples.departments.tools"
         settings = load(state_dir=state, tools=tools, gateway={"port": 0}, agents_file=file, redis_url=None)
         system = System(settings, environment={}, output=log)
         async with system, Client(system.url, (Path(state) / KEY_FILE).read_text().strip()) as client:

@@ -1,1 +1,1 @@
-"""Examples that are installed with Haltpoint."""
+"""The example that is installed with Haltpoint."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.examples.contacts import make_book
 from haltpoint.examples.contacts.book import Book, BookError, read_csv, read_vcard
 from haltpoint.examples.contacts.matching import Contact, must_ask
 
@@ -47,12 +46,6 @@ def test_a_bare_j_may_be_many_and_none_is_likely() -> None:
     assert len(found) > 5
     assert all(one.confidence < 0.6 for one in found)
     assert must_ask(found)
-
-
-def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
-    make_book.main(tmp_path)
-    for name in ("contacts.csv", "friends.vcf"):
-        assert (tmp_path / name).read_bytes() == (make_book.HERE / name).read_bytes()
 
 
 def test_a_card_is_read_with_groups_parameters_folding_and_escapes(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from examples.cms import tools
+from examples.cms.site import Site
 from haltpoint import Ctx, ToolError
 from haltpoint.contracts.results import ErrorType
-from haltpoint.examples.cms import tools
-from haltpoint.examples.cms.site import Site
 from haltpoint.tools import tool_of, tools_in
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from examples.files import tools
 from haltpoint import ToolError
 from haltpoint.contracts.results import ErrorType
-from haltpoint.examples.files import tools
 from haltpoint.tools import tool_of
 
 

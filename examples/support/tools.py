@@ -1,6 +1,6 @@
 """Three tools of a shop's support, over its orders in one SQLite file.
 
-    haltpoint up --tools haltpoint.examples.support.tools
+    haltpoint up --tools examples.support.tools
 
 SUPPORT_DATABASE names the file (default: shop.db). A new one begins with two orders.
 """

@@ -1,9 +1,9 @@
-"""All of it by itself: `python -m haltpoint.examples.departments [careless]`."""
+"""All of it by itself: `python -m examples.departments [careless]`."""
 
 import asyncio
 
+from examples.alone import alone, told
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.examples.alone import alone, told
 
 GOALS = {
     "How many days of leave do I have?": {RequestKind.CLARIFICATION: "hr"},

@@ -1,6 +1,6 @@
 """Eight tools of a content management system, over a site in one SQLite file.
 
-    haltpoint up --tools haltpoint.examples.cms.tools
+    haltpoint up --tools examples.cms.tools
 
 CMS_DATABASE names the file (default: site.db).
 """
@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from examples.cms.site import Hit, Page, SectionType, Site, WholeSection
 from haltpoint import Ctx, FromResult, New, tool
-from haltpoint.examples.cms.site import Hit, Page, SectionType, Site, WholeSection
 
 PageId = Annotated[str, FromResult("findResource.hits[].id", "getPage.page_id", "createPage.page_id")]
 SectionId = Annotated[

@@ -1,6 +1,6 @@
 """One tool that reads the handbook of a company, `handbook.json`.
 
-haltpoint up --tools haltpoint.examples.departments.tools
+haltpoint up --tools examples.departments.tools
 """
 
 import json

@@ -1,6 +1,6 @@
 """Four tools for the calendar of one week, which is one SQLite file.
 
-    haltpoint up --tools haltpoint.examples.delegation.tools
+    haltpoint up --tools examples.delegation.tools
 
 DELEGATION_DATABASE names the file (default: calendar.db). A new one begins with a full Tuesday.
 """

@@ -1,4 +1,4 @@
-"""All of it by itself: `python -m haltpoint.examples.files [careless]`.
+"""All of it by itself: `python -m examples.files [careless]`.
 
 The folder is a new one, or the one that FILES_FOLDER names.
 """
@@ -8,7 +8,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from haltpoint.examples.alone import CONSOLE, alone, told
+from examples.alone import CONSOLE, alone, told
 
 GOALS = (
     "Write notes/today.md: Water the plants",

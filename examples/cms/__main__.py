@@ -1,4 +1,4 @@
-"""All of it by itself: `python -m haltpoint.examples.cms [careless]`.
+"""All of it by itself: `python -m examples.cms [careless]`.
 
 The site is a new one, or the one that CMS_DATABASE names.
 """
@@ -8,7 +8,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from haltpoint.examples.alone import CONSOLE, alone, told
+from examples.alone import CONSOLE, alone, told
 
 CHANGES = (
     "Create the page Opening hours at opening-hours with the hero We are open: Daily from ten to five.",

@@ -1,4 +1,4 @@
-"""All of it by itself: `python -m haltpoint.examples.delegation [careless]`.
+"""All of it by itself: `python -m examples.delegation [careless]`.
 
 The calendar is a new one, or the one that DELEGATION_DATABASE names.
 """
@@ -7,8 +7,8 @@ import asyncio
 import os
 import tempfile
 
+from examples.alone import alone, told
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.examples.alone import alone, told
 
 GOALS = {
     "Write the sales report": {RequestKind.INPUT: "Tuesday", RequestKind.CLARIFICATION: "urgent"},

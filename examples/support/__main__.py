@@ -1,4 +1,4 @@
-"""All of it by itself: `python -m haltpoint.examples.support [careless]`.
+"""All of it by itself: `python -m examples.support [careless]`.
 
 The orders are those of a new shop, or of the one that SUPPORT_DATABASE names.
 """
@@ -7,8 +7,8 @@ import asyncio
 import os
 import tempfile
 
+from examples.alone import alone, told
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.examples.alone import alone, told
 
 GOALS = {
     "I want my money back": {RequestKind.INPUT: "A-1042", RequestKind.CLARIFICATION: "billing"},

@@ -1,6 +1,6 @@
 """Four tools for the files of one folder.
 
-    haltpoint up --tools haltpoint.examples.files.tools
+    haltpoint up --tools examples.files.tools
 
 FILES_FOLDER names the folder (default: files). A path outside of it, also by a link, is refused.
 """

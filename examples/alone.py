@@ -32,15 +32,16 @@ async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
     """A client of a system that serves the tools of this example, with its agents if it has any; both end with the
     block. The scripted model makes mistakes when the command line says `careless`.
     """
-    script = f"{example}_{'careless' if 'careless' in sys.argv else 'good'}"
-    agents = Path(__file__).with_name(example) / "agents.toml"
+    folder = Path(__file__).with_name(example)
+    script = str(folder / ("careless.json" if "careless" in sys.argv else "good.json"))
+    agents = folder / "agents.toml"
     with tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state, (Path(state) / "log").open("wb") as log:
         own, port = load().model, free_port()
-        scripted = {"base_url": f"http://127.0.0.1:{port}/v1", "name": script}
+        scripted = {"base_url": f"http://127.0.0.1:{port}/v1", "name": example}
         model = Child("script-model", ("script-model", script, "--port", str(port)))
         settings = load(
             state_dir=state,
-            tools=f"haltpoint.examples.{example}.tools",
+            tools=f"examples.{example}.tools",
             gateway={"port": 0},
             model={} if own.base_url else scripted,
         )
