@@ -133,7 +133,6 @@ def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", l
         language=language,
         lease=lease,
         repeated_effects=file.repeated_effects,
-        claims_check=file.claims_check,
         unasked_effects=file.unasked_effects,
         targets=file.targets,
         modes=file.mode,

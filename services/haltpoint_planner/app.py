@@ -17,7 +17,6 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_planner.handlers import LOOK, PlannerHandler
 from haltpoint_planner.models import Models
-from haltpoint_planner.prompting import verifying
 from haltpoint_planner.prompting.context import ContextReader
 
 
@@ -33,7 +32,6 @@ async def run(settings: Settings) -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
     retention = settings.limits.retention
     policy = policy_file.read(settings.policy_file)
-    check = verifying.load(policy.claims_check) if ":" in policy.claims_check else None
     tracing = telemetry.start_tracing(Party.PLANNER.value)
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
         handler = PlannerHandler(
@@ -45,7 +43,6 @@ async def run(settings: Settings) -> None:
             slots=settings.slots,
             streams=settings.partitions,
             stopping=here.stopping,
-            check=check,
             prices=policy.prices,
             language=settings.language,
         )

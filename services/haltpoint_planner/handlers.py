@@ -37,10 +37,9 @@ from haltpoint_planner.choosing import narrowed, together
 from haltpoint_planner.model import Model
 from haltpoint_planner.models import Models
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.prompting import prompts, verifying
+from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, ContextReader
-from haltpoint_planner.prompting.verifying import Check
-from haltpoint_planner.thoughts import checked, chosen, failed, reply_to, words_of
+from haltpoint_planner.thoughts import chosen, failed, reply_to, words_of
 
 DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for again."""
@@ -65,7 +64,6 @@ class PlannerHandler:
         slots: int,
         streams: int,
         stopping: asyncio.Event,
-        check: Check | None = None,
         prices: Mapping[str, Price] = MappingProxyType({}),
         language: str = "en",
     ) -> None:
@@ -74,7 +72,6 @@ class PlannerHandler:
         self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._tracing = tracing
-        self._check = check
         self._prices = prices
         self._language = language
         self._slots = asyncio.Semaphore(slots)
@@ -202,10 +199,6 @@ class PlannerHandler:
             if context is None:  # `record_thought` finds that out again, in one step with the acknowledgement
                 await self._receipt_store.record_thought(ref, failed(message, _too_late()))
                 return
-            if self._check is not None and request.kind is ThoughtKind.VERIFY:
-                found = await verifying.run(self._check, verifying.case_of(context))
-                await self._receipt_store.record_thought(ref, checked(message, found), request.words or "")
-                return
             if context.function is not None and request.kind is ThoughtKind.ROUTE:
                 await self._receipt_store.record_thought(ref, await _by_function(message, context, context.function))
                 return
@@ -234,7 +227,7 @@ class PlannerHandler:
             task = context.task
             language, routes = task.language or self._language, task.agent == SUPERVISOR
             thought = reply_to(message, reply, context.known, task.goal, language, routes=routes)
-            outcome = await self._receipt_store.record_thought(ref, thought, request.words or words_of(reply))
+            outcome = await self._receipt_store.record_thought(ref, thought, words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 
     def _span(self, message: ToPlanner, model: str, provider: str | None, conversation: str | None) -> Span | None:

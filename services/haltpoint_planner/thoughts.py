@@ -15,7 +15,7 @@ from haltpoint.contracts.people.phrases import phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import Decided
-from haltpoint.contracts.work.thoughts import Finding, Proposal, ThoughtKind, Usage, Violation
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_proposal, said, take_apart
@@ -26,7 +26,6 @@ from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import draft_plan, said_in_place
-from haltpoint_planner.prompting.verifying import findings_in
 from haltpoint_planner.route_drafting import draft_decision
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
@@ -75,8 +74,6 @@ def reply_to(
             draft = partial(form, reply, tools)
             answer = _answer(reply, request.thought_id, draft, tools, language, corrected=corrected)
             return AnswerDrafted(**envelope, data=answer)
-        case ThoughtKind.VERIFY:
-            return checked(message, findings_in(reply), reply.usage)
         case _:
             assert_never(request.kind)
 
@@ -86,12 +83,6 @@ def chosen(message: ToPlanner, decided: Decided) -> ActionProposed:
     thought = message.data.thought_id
     data = ActionProposed.Data(thought_id=thought, step_id="", proposal=Proposal(routing=decided))
     return ActionProposed(**_envelope(message), data=data)
-
-
-def checked(message: ToPlanner, findings: tuple[Finding, ...], usage: Usage | None = None) -> AnswerDrafted:
-    """What a check found in the words of the request; `usage` when a model made it."""
-    data = AnswerDrafted.Data(thought_id=message.data.thought_id, text="", findings=findings, usage=usage or Usage())
-    return AnswerDrafted(**_envelope(message), data=data)
 
 
 def _marked(words: str, reply: Reply, language: str) -> str:

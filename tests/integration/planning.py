@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from haltpoint.contracts.base import chain_of
@@ -54,7 +53,7 @@ PLAN = Plan(
         Step(id="send", description="Write to him", required_tools=("send_message",), dependencies=("find",)),
     )
 )
-KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested, ThoughtKind.VERIFY: AnswerRequested}
+KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
 
 
 def script(*rules: dict[str, Any]) -> Script:
@@ -117,16 +116,13 @@ class Board:
         await ToolCatalogue(self.calls, self.topology).announce(tools)
 
     @asynccontextmanager
-    async def planner(
-        self, model: ScriptedModel | None = None, policy_file: Path | None = None, **more: Any
-    ) -> AsyncIterator[Settings]:
+    async def planner(self, model: ScriptedModel | None = None, **more: Any) -> AsyncIterator[Settings]:
         """A planner from ready to stopped. Its lease is 0.6 s."""
         settings = Settings(
             redis_url=self.url,
             partitions=self.topology.partitions,
             lease=0.6,
             heartbeat=0.1,
-            policy_file=policy_file,
             model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
         )
         before = {one["instance"] for one in await presence.alive(self.redis, self.topology)}

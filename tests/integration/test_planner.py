@@ -4,7 +4,6 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -419,37 +418,6 @@ async def test_c9_calls_are_known_by_the_catalogue_in_steps_and_in_answers(board
         answer = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
         assert act["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "19122"}}]
         assert answer["data"]["called"] == ["lookup_contacts"]
-
-
-async def test_f3_a_model_looks_at_words_and_these_words_are_what_is_recorded(board: Board) -> None:
-    found = {"claims": [{"quote": "I sent it.", "told": "done", "action_id": None}, {"quote": 7}]}
-    async with ScriptedModel(script({"say": {"content": json.dumps(found)}})) as model, board.planner(model):
-        await board.know(SEND)
-        chain = await board.chain(plan=PLAN)
-        name = f"{chain}.verify.t0.1"
-        reply = await board.reply(await board.ask(chain, ThoughtKind.VERIFY, thought_id=name, words="Hi. I sent it."))
-        assert reply["type"] == "answer.drafted.v1"
-        assert reply["data"]["findings"] == [{"quote": "I sent it.", "told": "done"}]
-        shown = json.loads(model.requests[0].body["messages"][-1]["content"])
-        assert (shown["words"], [one["name"] for one in shown["tools"]]) == ("Hi. I sent it.", ["send_message"])
-        recorded = await board.stored.thought(name)
-        assert recorded is not None
-        assert recorded.raw == "Hi. I sent it."
-
-
-def all_of_it(words: str, *_: object) -> list[dict[str, str]]:
-    return [{"quote": words, "told": "done"}]
-
-
-async def test_f3_a_function_of_the_operators_looks_at_words_in_place_of_a_model(board: Board, tmp_path: Path) -> None:
-    policy = tmp_path / "policy.toml"
-    policy.write_text(f'claims_check = "{__name__}:all_of_it"')
-    async with ScriptedModel(script({"say": {"content": "x"}})) as model, board.planner(model, policy):
-        chain = await board.chain(plan=PLAN)
-        name = f"{chain}.verify.t0.1"
-        reply = await board.reply(await board.ask(chain, ThoughtKind.VERIFY, thought_id=name, words="I sent it."))
-        assert reply["data"]["findings"] == [{"quote": "I sent it.", "told": "done"}]
-        assert len(model.requests) == 0
 
 
 async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:

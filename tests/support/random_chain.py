@@ -348,7 +348,7 @@ class Walk:
             story.draft(drafted, intent=intent, thought=thought)
         elif thought.kind is ThoughtKind.INTENT:
             story.hear_intent(thought.thought_id, r.choice(INTENTS))
-        elif thought.kind in (ThoughtKind.ANSWER, ThoughtKind.VERIFY):
+        elif thought.kind is ThoughtKind.ANSWER:
             story.say(r.choice(["done", "I have sent it.", ""]), thought=thought)
         else:
             story.take(self._proposal(thought), thought=thought)

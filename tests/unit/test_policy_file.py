@@ -210,19 +210,6 @@ def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
     assert without_blocked(tools, ()) == tools
 
 
-def test_f3_the_check_of_answers_is_a_word_or_a_function(tmp_path: Path) -> None:
-    assert policy_of(LimitSettings(), PolicyFile()).claims_check == "hint"
-    for check in ("hint", "model", "off", "my.checks:deeds"):
-        path = tmp_path / "policy.toml"
-        path.write_text(f'claims_check = "{check}"')
-        assert policy_of(LimitSettings(), policy_file.read(path)).claims_check == check
-    assert "there are hint, model, off and a function as module:function" in refused(tmp_path, 'claims_check = "hints"')
-
-
-def test_f3_the_words_of_before_are_told_what_to_use_instead(tmp_path: Path) -> None:
-    assert 'claims_check = "hint"' in refused(tmp_path, '[claims]\nsend_message = ["send"]')
-
-
 def test_prices_are_by_the_models_name(tmp_path: Path) -> None:
     path = tmp_path / "policy.toml"
     path.write_text('[prices."vendor/large-4.1"]\ninput = 2.5\noutput = 10\n')

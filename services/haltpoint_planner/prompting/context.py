@@ -243,8 +243,6 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     step, tools = context.step, context.tools
     if step is not None:
         return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
-    if context.request.kind is ThoughtKind.VERIFY:
-        return {name: spec for name, spec in tools.items() if not spec.read_only and name != human_tool.NAME}
     if context.request.kind is ThoughtKind.INTENT:  # C12
         only = context.request.tool
         return {name: spec for name, spec in tools.items() if is_read_for(spec) and only in (None, name)}

@@ -13,7 +13,7 @@ from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
-from haltpoint_planner.prompting import verifying, wording
+from haltpoint_planner.prompting import wording
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
@@ -61,10 +61,10 @@ class Prompt:
 
 def build(context: Context) -> Prompt:
     """The prompt that fits the kind of thought and the type of the step (C5), behind the own one of an agent (I). What
-    the runtime wants to know of goal and words is no agent's business.
+    the runtime wants to know of the goal is no agent's business.
     """
     prompt, agent = _built(context), context.agent
-    if agent is None or not agent.prompt or context.request.kind in (ThoughtKind.INTENT, ThoughtKind.VERIFY):
+    if agent is None or not agent.prompt or context.request.kind is ThoughtKind.INTENT:
         return prompt
     system, *rest = prompt.messages
     return replace(prompt, messages=({**system, "content": f"{agent.prompt}\n\n{system['content']}"}, *rest))
@@ -92,9 +92,6 @@ def _built(context: Context) -> Prompt:
         case ThoughtKind.ANSWER:
             bare = replace(context, tools={})
             return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
-        case ThoughtKind.VERIFY:
-            asked = {"role": "user", "content": json.dumps(verifying.case_of(context), ensure_ascii=False)}
-            return Prompt(({"role": "system", "content": verifying.VERIFIER}, asked), schema=verifying.SCHEMA)
         case _:
             assert_never(kind)
 

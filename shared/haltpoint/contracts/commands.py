@@ -33,7 +33,6 @@ class ThoughtRequest(Contract, kw_only=True):
     other_model: Annotated[bool, Meta(description="a person wants the other model to try, if there is one (D3)")] = (
         False
     )
-    words: Annotated[str | None, Meta(description="the answer whose words are to be checked (F3)")] = None
     skippable: Annotated[bool, Meta(description="the step may be given up as not needed (C11)")] = False
     forced: Annotated[bool, Meta(description="no tool may be called: it has to decide who works on the task (I2)")] = (
         False
@@ -59,7 +58,7 @@ class ActionRequested(Message, kw_only=True, tag="action.requested.v1"):
 
 
 class AnswerRequested(Message, kw_only=True, tag="answer.requested.v1"):
-    """The executor wants the words for the user, or to know which deeds they claim (kind verify)."""
+    """The executor wants the words for the user."""
 
     data: ThoughtRequest
 

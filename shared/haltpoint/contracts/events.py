@@ -16,7 +16,7 @@ from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Finding, Proposal, ThoughtKind, Usage
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
 
 _VERSION = cast("Callable[[], Literal['1.0']]", "1.0".__str__)
 
@@ -107,14 +107,13 @@ class AnswerDrafted(Message, kw_only=True, tag="answer.drafted.v1"):
     """The planner's answer to answer.requested."""
 
     class Data(Contract):
-        """The words for the user at the end of a chain; `called`: tools that the reply calls, though it may call none.
+        """The words for the user at the end of a chain.
 
-        With `findings` it is no new answer, but what a check found in the one that the request showed (F3).
+        `called`: tools that the reply calls, though it may call none.
         """
 
         thought_id: str
         text: str
-        findings: tuple[Finding, ...] | None = None
         called: tuple[str, ...] = ()
         faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
         usage: Usage = Usage()

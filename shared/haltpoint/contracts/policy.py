@@ -13,7 +13,6 @@ reason = "who asks for a deployment wants one"
 escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
-import re
 from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
@@ -41,16 +40,6 @@ def _template(text: str) -> str:
 
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
-
-
-def _claims_check(text: str) -> str:
-    if text in CLAIMS_CHECKS or re.fullmatch(r"[\w.]+:[\w.]+", text):
-        return text
-    raise ValueError(f"{text!r} is not a check; there are {', '.join(CLAIMS_CHECKS)} and a function as module:function")
-
-
-CLAIMS_CHECKS: Final = ("hint", "model", "off")
-ClaimsCheck = Annotated[str, AfterValidator(_claims_check)]
 
 
 class Does(StrEnum):
@@ -134,9 +123,6 @@ class PolicyFile(Form):
     patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
-    claims_check: ClaimsCheck = Field(
-        default="hint", description="the check of answers for deeds without a receipt: hint, model, module:function"
-    )
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
     targets: Targets = Targets()

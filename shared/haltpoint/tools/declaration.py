@@ -167,11 +167,6 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
             raise DeclarationError("only functions and callable objects can be tools")
         if not _NAME.fullmatch(name):
             raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
-        if "claims" in traits:
-            raise DeclarationError(
-                'claims: this trait was removed. Describe the call with says="Message to {name}"; '
-                "how an answer is checked is the policy file's claims_check"
-            )
         if unknown := sorted(set(traits) - set(Traits.__annotations__)):
             raise DeclarationError(
                 f"{', '.join(unknown)}: no such trait; there are {', '.join(Traits.__annotations__)}"

@@ -14,12 +14,12 @@ from haltpoint.contracts.people.humans import Answer, Choice
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
-from haltpoint.contracts.work.thoughts import Finding, Proposal, Told
+from haltpoint.contracts.work.thoughts import Proposal
 from tests.integration.store.test_whole_chains import watch
 from tests.support.builders import call, plan, spec
 from tests.support.desk import Desk
 
-Said = Intent | Plan | Proposal | str | None | tuple[Finding, ...]
+Said = Intent | Plan | Proposal | str | None
 
 
 def words(text: str) -> Proposal:
@@ -52,10 +52,7 @@ async def tell(desk: Desk, *replies: Said) -> None:
                     data = ActionProposed.Data(thought_id=message.id, step_id=step, proposal=said)
                     await desk.receipt_store.record_thought(place, ActionProposed(**head, data=data))
                 case AnswerRequested():
-                    found_in = said if isinstance(said, tuple) else None
-                    answer = AnswerDrafted.Data(
-                        thought_id=message.id, text="" if found_in else str(said), findings=found_in
-                    )
+                    answer = AnswerDrafted.Data(thought_id=message.id, text=str(said))
                     await desk.receipt_store.record_thought(place, AnswerDrafted(**head, data=answer))
         if not found:
             assert left == []
@@ -104,16 +101,6 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     await tell(desk, "All is well.")
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "All is well.")
-
-
-async def test_f3_words_that_are_looked_at_are_read_as_they_were_kept(desk: Desk) -> None:
-    watch(desk)
-    desk.policy = Policy(claims_check="model")
-    chain_id = await desk.submit(Task(goal="tell John"))
-    said, found = "I told John.", (Finding(quote="I told John.", told=Told.DONE),)
-    await tell(desk, plan(Step(id="think")), words("hm"), said, found, said, found)
-    chain = await desk.chain(chain_id)
-    assert (chain.status, chain.answer, chain.unproven) == (ChainStatus.COMPLETED, said, (said,))
 
 
 async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> None:

@@ -62,21 +62,6 @@ def test_times_are_utc_and_iso() -> None:
     assert shown["updated_at"] == "2026-01-01T00:00:01.500000Z"
 
 
-def test_f3_words_that_are_still_looked_at_are_no_answer_yet() -> None:
-    kept = {"answer": "I told John.", "unproven": ["I told John."]}
-    assert view_of(record(end=kept)).answer is None
-    answer = view_of(record(head={**HEAD, "status": "completed"}, end=kept)).answer
-    assert answer is not None
-    assert (answer.text.splitlines()[0], answer.unproven) == ("I told John.", ("I told John.",))
-
-
-def test_f3_what_was_asked_for_once_more_is_shown_with_the_answer() -> None:
-    told = {"violation": "unproven", "message": "No result shows it."}
-    line = LogLine(1, 1, "answer.drafted", None, (("contract.corrected", told),))
-    [view] = view_of(record(log=(line,))).violations
-    assert (view.place, view.correction) == ("answer", "No result shows it.")
-
-
 def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     """While a question is open it is not sent, however long ago its moment was."""
     refused = ErrorInfo(ErrorType.RATE_LIMIT, "too many callers", retry_after=2)

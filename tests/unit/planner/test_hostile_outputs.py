@@ -88,8 +88,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         elif style == "tool" or is_empty(hostile) or not only_words(hostile):
             refused(story, hostile, shown=proposal.shown)
         else:
-            hinted = [one["violation"] for one in story.told("contract.corrected")] == ["unproven"]
-            assert story.final_facts == (["chain.completed"] if style == "react" and not hinted else [])
+            assert story.final_facts == (["chain.completed"] if style == "react" else [])
             assert len(encode(proposal.content)) <= MAX_CONTENT + len(" [cut: 999999 more characters]")
 
 

@@ -163,7 +163,6 @@ def test_provenance_is_read_from_the_parameter() -> None:
         ({"queue": "a:b"}, "queue"),
         ({"name": "no spaces"}, "name=..."),
         ({"readonly": True}, "no such trait"),
-        ({"claims": ("send",)}, "says="),
         ({"read_only": "yes"}, "True or False"),
     ],
 )

@@ -65,15 +65,6 @@ def pattern_faults(work: Work, words: str = "") -> tuple[Correction, ...]:
     return tuple(_missing(work, entry, tools) for entry, tools in missing if not (shown and conditional(work, tools)))
 
 
-def deeds_asked_for(work: Work) -> tuple[str, ...]:
-    """The tools with effects that plan or goal ask for, and that have done nothing yet (F3)."""
-    tools = work.world.tools
-    promised = with_those_inside((name for step in work.steps for name in step.promised_tools), tools)
-    globs = [glob for entry in intent_of(work).effects_asked for glob in entry.tools]
-    asked = promised.union(fitting(globs, tools)) - _succeeded(work)
-    return tuple(sorted(name for name in asked if name in tools and with_effects(tools[name])))
-
-
 def unfulfilled(work: Work) -> tuple[NotDone, ...]:
     """The effects that the goal asks for without a deed or a reported error; `message`: why one need not be done."""
     asked, required = _asked(work, by_patterns=False), set[str]()

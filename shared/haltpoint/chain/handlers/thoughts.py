@@ -6,7 +6,7 @@ import msgspec
 
 from haltpoint.chain.checks.agents import called_by_another
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
-from haltpoint.chain.checks.deeds import false_marks
+from haltpoint.chain.checks.deeds import cite, false_marks
 from haltpoint.chain.checks.goal import ask_again, goal_of, is_read_for, note_look, take_up
 from haltpoint.chain.checks.intent import forbidden, tellable
 from haltpoint.chain.checks.owed import left_out, plan_pattern_faults, remind
@@ -24,10 +24,8 @@ from haltpoint.chain.turns.ending import refused
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
-    deliver,
     overspent,
     stand_in,
-    take_findings,
     think_answer,
     think_intent,
     think_plan,
@@ -183,8 +181,6 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if data.thought_id != work.thought or reads_goal(work):
         return None
     work.spend(data.usage)
-    if data.findings is not None:
-        return take_findings(work, data)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         return Completed(stand_in(work, work.own.spent))
     no_words = _no_words(data)
@@ -197,7 +193,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if not corrections and (owed := remind(work)):
         return think_answer(work, owed, data.thought_id, words)
     if words:
-        return deliver(work, words, data.thought_id)
+        return Completed(cite(work, words))
     if data.faults:
         return Completed(stand_in(work, work.own.unread))
     return Completed(stand_in(work, work.own.called if data.called else work.own.silent))

@@ -43,7 +43,6 @@ class Policy:
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
     language: str = "en"
-    claims_check: str = "hint"
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
     targets: Targets = field(default_factory=Targets)

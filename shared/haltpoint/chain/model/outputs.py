@@ -63,7 +63,6 @@ class Think:
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
     answered: str | None = None
-    words: str | None = None
     tool: str | None = None
     skippable: bool = False
     forced: bool = False

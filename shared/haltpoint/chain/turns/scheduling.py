@@ -10,6 +10,7 @@ from typing import assert_never
 
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -31,7 +32,7 @@ from haltpoint.chain.turns.fallbacks import taken_over
 from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out, tell_held_once
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
-from haltpoint.chain.turns.thinking import deliver, stand_in, think_answer, think_step
+from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.plans import ValidationMode
 from haltpoint.contracts.work.tasks import Mode
@@ -211,5 +212,5 @@ def _last(work: Work) -> Next:
     if work.origin is not PlanOrigin.REACT or work.words is None:
         return think_answer(work)
     if work.words:
-        return deliver(work, work.words, work.awaited(0))
+        return Completed(cite(work, work.words))
     return Completed(stand_in(work, work.own.silent if router(work) is None else work.own.unnamed))

@@ -2,16 +2,13 @@
 
 A thought's id tells place, turn and attempt, and a planner answers an id once; so whatever is asked again gets a new
 attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.
-The words at the end of a chain are looked at before they are delivered (F3): never a strike, never lost.
 """
-
-from collections.abc import Collection, Iterable
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import must_decide, router
 from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.checks.exits import skippable
-from haltpoint.chain.checks.owed import deeds_asked_for, pattern_faults
+from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import INTENT
@@ -28,13 +25,11 @@ from haltpoint.chain.turns.strikes import (
     strikes_exhausted,
     violate,
 )
-from haltpoint.chain.words.hint import MOST, claims
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, Finding, ThoughtKind, Told, Violation, broken
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation, broken
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -156,11 +151,7 @@ def overspent(work: Work, more: int = 0) -> Failure | None:
 def stand_in(work: Work, why: str) -> str:
     """What the user reads when the model gave no words: why, then each successful result in the order of the plan, that
     of an agent in its words.
-
-    Words that it gave before, and that were only to be looked at once more, go before that (F3).
     """
-    if work.answer:
-        return work.answer
     done = (one for one in work.actions.values() if one.satisfies and not one.told.cached)
     told = ((one.tool, _words_of(one)) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
@@ -194,41 +185,3 @@ def _no_words_left(work: Work, attempt: int) -> str | None:
 def _spent(work: Work) -> Failure | None:
     """The end of a chain that has no tokens or no time for a thought more."""
     return overspent(work, 1) or too_late(work)
-
-
-def deliver(work: Work, words: str, thought: str) -> Next:
-    """End the chain with the model's words, once they have been looked at as the policy says."""
-    check = work.world.policy.claims_check
-    if work.mode(None) is Mode.OFF or check == "off":
-        return Completed(cite(work, words))
-    if check == "hint":
-        return _judge(work, words, claims(words, deeds_asked_for(work)), thought)
-    if _no_words_left(work, 1) is not None:
-        return Completed(words)
-    work.answer = words  # the chain keeps them until it is known which deeds they report
-    name = thought_id(work.id, "verify", 0, int(thought.rpartition(".")[2]))
-    return Think(name, ThoughtKind.VERIFY, None, 1, 1, _receipts(work), words=words)
-
-
-def take_findings(work: Work, data: AnswerDrafted.Data) -> Next:
-    """Judge the words that were looked at by what was found in them, and deliver them."""
-    words, findings = work.answer or "", () if overspent(work) else data.findings or ()
-    done = {name for name, action in work.actions.items() if action.satisfies}
-    return _judge(work, words, unproven(words, findings, done), data.thought_id)
-
-
-def unproven(words: str, findings: Iterable[Finding], done: Collection[str]) -> tuple[str, ...]:
-    """What the words report as done and none of the receipts `done` shows; a quote that is not in them counts not."""
-    quotes = (one.quote.strip() for one in findings if one.told is Told.DONE and one.action_id not in done)
-    return tuple(dict.fromkeys(quote for quote in quotes if quote and quote in words))[:MOST]
-
-
-def _judge(work: Work, words: str, found: tuple[str, ...], thought: str) -> Next:
-    """Deliver the words with what is unproven in them; in strict mode they are asked for once more before that."""
-    asked_again, work.unproven = bool(work.unproven), found
-    if not found or asked_again or work.mode(None) is not Mode.STRICT:
-        return Completed(cite(work, words))
-    work.answer = words
-    quoted = "; ".join(f'"{one}"' for one in found)
-    text = f"No result shows that this was done: {quoted}. Answer again, and say only what the results show."
-    return think_answer(work, (Correction(violation=Violation.UNPROVEN, message=text),), thought, words)

@@ -1,6 +1,5 @@
 """What `haltpoint eval` runs, and how it shows the results."""
 
-import asyncio
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -14,12 +13,11 @@ from haltpoint.cli.commands.eval_run import run, run_turns
 from haltpoint.cli.commands.models import OwnModel
 from haltpoint.cli.errors import Exit, usage
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.evals import claims, turns
+from haltpoint.evals import turns
 from haltpoint.evals.figures import Figures, broken_bars, figures
 from haltpoint.evals.judge import Verdict, judge
 from haltpoint.evals.requests import REQUESTS
 from haltpoint.evals.suite import kinds as suite
-from haltpoint.runtime.config.settings_sources import load
 
 if TYPE_CHECKING:
     from haltpoint.cli.shell import Shell
@@ -58,7 +56,6 @@ _TURN_ROWS: Final = (
     ("seconds", "seconds per task"),
     ("violations", "violations"),
 )
-_CLAIM_COLUMNS: Final = ("honest", "flagged", "made up", "found", "precision", "recall")
 
 Judged = list[tuple["History", Verdict]]
 
@@ -95,31 +92,6 @@ def perform(
             for words in broken_bars([verdict]):
                 shell.err.print(Text(f"  {history.case.id} ({history.case.goal}): {words}", style="red"))
     return Exit.FAILED if broken else Exit.OK
-
-
-def perform_claims(shell: "Shell", check: str, real: "OwnModel | None", most: int | None) -> int:
-    """Precision and recall of a check of an answer's claims, on the texts of the source. Raises HaltpointError."""
-    if check not in ("hint", "model") and ":" not in check:
-        raise usage(f"there is no check {check!r}", "a check is a word or a function", "hint, model or module:function")
-    if (check == "model") != (real is not None):
-        why = "a model needs an address" if check == "model" else f"{check} asks no model"
-        raise usage("--check model and --model-url go together", why, "Give both or none")
-    texts = claims.read()
-    if not texts:
-        why = f"there is nothing at {claims.PLACE}: the texts are part of the source, not of the installed package"
-        raise usage("the texts are not here", why, "Run it in a checkout of the source")
-    texts = texts[:: max(1, len(texts) // most)][:most] if most else texts
-    shell.note(f"{len(texts)} texts, checked by {check} ...")
-    model = {"base_url": real.url, "name": real.name} if real else {}
-    found = claims.figures(texts, asyncio.run(claims.measure(texts, check, load(model=model).model)))
-    if shell.json:
-        told = {table: {name: one.as_json() for name, one in rows.items()} for table, rows in found.items()}
-        held_out = sorted({text.set for text in texts if text.held_out})
-        shell.emit({"check": check, "held_out": held_out, **told})
-    else:
-        for name, rows in found.items():
-            shell.out.print(_by_text(f"By {name.removesuffix('s')}", rows))
-    return Exit.OK
 
 
 def perform_turns(shell: "Shell") -> int:
@@ -232,11 +204,3 @@ def _cell(name: str, value: float | None) -> str:
 
 def _mean_time(ones: Judged) -> float:
     return round(sum(history.seconds for history, _ in ones) / max(1, len(ones)), 3)
-
-
-def _by_text(title: str, rows: dict[str, claims.Count]) -> Table:
-    table = numbers(title, "", _CLAIM_COLUMNS)
-    for name, one in rows.items():
-        told = one.as_json().values()
-        table.add_row(name, *("-" if it is None else f"{it:.1%}" if isinstance(it, float) else str(it) for it in told))
-    return table

@@ -62,16 +62,9 @@ def add_to(app: typer.Typer) -> None:
         seed: Annotated[int, typer.Option(help="The same seed gives the same cases and models.")] = 1,
         model_url: ModelUrl = None,
         model: ModelName = None,
-        claims: Annotated[
-            bool,
-            typer.Option("--claims", help="Measure a claims check on the labelled texts (needs a checkout)."),
-        ] = False,
         turns: Annotated[
             bool, typer.Option("--turns", help="Measure one action in a turn against several, on tasks of their own.")
         ] = False,
-        check: Annotated[
-            str, typer.Option(metavar="CHECK", help="With --claims: hint, model or module:function.")
-        ] = "hint",
     ) -> int:
         """Run misbehaving models, or your own, and judge what really happened. Exit code 0: strict meets every bar."""
         real = own_model(model_url, model)
@@ -81,8 +74,6 @@ def add_to(app: typer.Typer) -> None:
 
         if turns:
             return eval_show.perform_turns(shell)
-        if claims:
-            return eval_show.perform_claims(shell, check, real, chains)
         modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
         chosen = tuple(map(tasks.Mode, dict.fromkeys(modes)))
         return eval_show.perform(shell, modes=chosen, kinds=kinds, chains=chains, seed=seed, real=real)

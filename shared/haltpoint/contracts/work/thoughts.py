@@ -22,7 +22,6 @@ class ThoughtKind(StrEnum):
     REASON = "reason"
     CHOOSE = "choose"
     ANSWER = "answer"
-    VERIFY = "verify"
     ROUTE = "route"
 
 
@@ -70,7 +69,6 @@ class Violation(StrEnum):
     MISSING_TOOL = "missing_tool"
     FALSE_MARK = "false_mark"
     STUCK = "stuck"
-    UNPROVEN = "unproven"
     BAD_INTENT = "bad_intent"
     UNFULFILLED = "unfulfilled"
 
@@ -87,7 +85,6 @@ _BROKEN: Final[dict[Violation, str]] = {
     Violation.MISSING_TOOL: "left out a tool that was asked for",
     Violation.FALSE_MARK: "cited a result that does not exist",
     Violation.STUCK: "repeated the same call",
-    Violation.UNPROVEN: "claimed something that did not happen",
     Violation.BAD_INTENT: "quoted words that are not in the goal",
     Violation.UNFULFILLED: "left out an effect that the goal asks for",
 }
@@ -113,22 +110,6 @@ class Correction(Contract):
     tool: str | None = None
     pattern: Annotated[str | None, Meta(description="the pattern over the user's words that asked for it (C2)")] = None
     form: str = ""
-
-
-class Told(StrEnum):
-    """How words report a deed."""
-
-    DONE = "done"
-    REPORTED = "reported"
-    PLANNED = "planned"
-
-
-class Finding(Contract):
-    """One deed that an answer claims, as a check of its words found it (F3): `action_id` names its receipt."""
-
-    quote: Annotated[str, Meta(max_length=2000)]
-    told: Told
-    action_id: Annotated[str, Meta(max_length=512)] | None = None
 
 
 class Strike(Contract):

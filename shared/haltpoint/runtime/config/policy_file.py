@@ -72,8 +72,6 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         kind, named = _NAMED[place[:1]], said[str(place[0])][place[1]]
         name = named.get("id") if isinstance(named, dict) else None
         where = ".".join((f"{kind} {name!r}" if name else f"{kind} number {place[1] + 1}", *map(str, place[2:])))
-    if place == ("claims",):
-        return 'claims: it was removed; name a check of answers instead: claims_check = "hint"'
     if error["type"] == "extra_forbidden":
         return f"{where} is not a key{_near(where.rpartition('.')[2], _keys_at(place))}"
     return f"{where}: {in_words(error)}"

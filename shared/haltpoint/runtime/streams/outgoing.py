@@ -31,7 +31,6 @@ _THOUGHTS: dict[ThoughtKind, type[commands.ToPlanner]] = {
     ThoughtKind.ACT: commands.ActionRequested,
     ThoughtKind.REASON: commands.ActionRequested,
     ThoughtKind.ANSWER: commands.AnswerRequested,
-    ThoughtKind.VERIFY: commands.AnswerRequested,
     ThoughtKind.ROUTE: commands.ActionRequested,
 }
 
@@ -106,7 +105,6 @@ class Envelope:
                 previous=output.previous,
                 other_model=chain.other_model,
                 answered=output.answered,
-                words=output.words,
                 skippable=output.skippable,
                 forced=output.forced,
             ),

@@ -17,7 +17,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views.steps import ActionView, PromiseView, StepView, ViolationView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Strike, Violation
+from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.views.log_view import Fact
 
 MOST_SAID: Final = 2000
@@ -42,8 +42,7 @@ def violations(chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]) -> 
 def _correct(found: defaultdict[str, list[ViolationView]], at: datetime, told: Mapping[str, Any]) -> None:
     """Add a correction to the violation that it answers; one that answers none gets a line of its own."""
     step, message = told.get("step_id"), str(told.get("message", ""))
-    of_answer = told.get("violation") == Violation.UNPROVEN.value
-    places = [str(step)] if step else ["answer"] if of_answer else ["plan", "answer"]
+    places = [str(step)] if step else ["plan", "answer"]
     for place in places:
         for index, view in reversed(tuple(enumerate(found[place]))):
             same = (view.violation, view.tool) == (told.get("violation"), told.get("tool"))
