@@ -262,7 +262,6 @@ class Pipeline:
             calls=told_in_short(job.calls) if job.calls else (),
             approval=approval,
             would_ask=job.would_ask,
-            stands_in_for=request.stands_in_for,
             undoable=reading.undoable and outcome.satisfies,
             deed=reading.deed,
             sources=sources,

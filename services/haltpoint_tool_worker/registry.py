@@ -1,7 +1,7 @@
 """The tools that this worker serves: those of the modules in HALTPOINT_TOOLS, and what they need while it lives."""
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -19,7 +19,6 @@ from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.callback import Callback
 from haltpoint.tools.compensate import undo_inputs, undo_spec
-from haltpoint.tools.fallback import all_fallbacks
 from haltpoint.tools.hooks import Hook
 from haltpoint.tools.signature import Output
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
@@ -75,19 +74,6 @@ class Registry:
             self._lifespans[name] = lifespan
         if tool.compensate is not None and not tool.spec.undoes:
             self.add(_undoing(tool, tool.compensate), lifespan, no_effect)
-
-    def stand_in(self, declared: Mapping[str, Tool]) -> None:
-        """List with each tool all that replace it (E3), of those that its modules declare, in whatever queue.
-
-        Raises HaltpointError HP-030.
-        """
-        specs = {name: tool.spec for name, tool in declared.items()}
-        for name, tool in self._tools.items():
-            try:
-                spec = msgspec.structs.replace(tool.spec, fallback=all_fallbacks(tool.spec, specs))
-            except DeclarationError as error:
-                raise _unusable(f"the tool {name!r} ({tool.place})", error) from error
-            self._tools[name] = replace(tool, spec=spec)
 
     def surround(self, hooks: Sequence[Hook], rules: Sequence[ApprovalRule] = ()) -> None:
         """Put hooks and rules around all tools that are offered by now, and list them with the tools."""
@@ -176,14 +162,12 @@ def load(
         sys.path.append(here)
     registry, everywhere = Registry(), exceptions_named(no_effect)
     imported: list[ModuleType] = []
-    of_modules: dict[str, Tool] = {}
     for name in modules:
         try:
             imported.append(module := import_module(name))
         except Exception as error:
             raise _unusable(f"the tools module {name!r}", error) from error
         for tool in tools_in(module):
-            of_modules[tool.name] = tool
             if queues and tool.spec.queue not in queues:
                 continue
             home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
@@ -196,7 +180,6 @@ def load(
     offered = [skill for skill in skills_in(skills) if not queues or skill.spec.queue in queues]
     for skill in offered:
         registry.add(skill)
-    registry.stand_in(of_modules)
     check_origins(offered, with_skills({spec.name: spec for spec in registry.specs}))
     sources = [*modules, *map(str, skills)]
     if sources and not registry.specs and queues:

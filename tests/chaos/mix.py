@@ -1,7 +1,7 @@
 """Chains of all kinds are under way while a worker and an executor die, one after the other, at each point there is.
 
 A seed draws the order of the points, the chains, and how each of their calls ends. The chains of one class of effects
-are retried, replaced, reconciled, approved, cancelled, fail and are undone; some of their calls are skills, which are
+are retried, reconciled, approved, cancelled, fail and are undone; some of their calls are skills, which are
 chains of their own.
 """
 
@@ -28,7 +28,7 @@ def around(function: str) -> tuple[str, str]:
     return f"before {function}", f"after {function}"
 
 
-_READS: Final = ("read", "refusal", "effect", "fallback", *around("complete"), "while resting")
+_READS: Final = ("read", "refusal", "effect", *around("complete"), "while resting")
 _UNDOES: Final = ("compensation", "undone")
 _ASKS: Final = ("preview", "while asked", "after the yes")
 WORKER: Final = {
@@ -52,19 +52,14 @@ _TOOLS: Final = {
     "other": ("mail", "charge", "bill", "erase", "errand"),
 }
 _HOW: Final = {
-    "read_only": ("", "busy", "down", "broken", "busy down", "busy busy", "broken busy"),
-    "idempotent": ("", "busy", "down", "busy busy", "broken", "lost", "keeps", "busy broken", "lost down", "moody"),
-    "other": ("", "busy", "down", "busy busy", "lost", "never", "keeps", "never down", "down lost", "busy down keeps"),
+    "read_only": ("", "busy", "broken", "down", "busy busy"),
+    "idempotent": ("", "busy", "broken", "lost", "keeps", "down", "busy broken", "lost down", "moody"),
+    "other": ("", "busy", "lost", "never", "keeps", "busy lost", "down", "busy busy"),
 }
-_MAY_FAIL: Final = ("busy broken", "lost down", "moody")
-"""Attempts are used up, and the effect may have happened: nothing replaces the call."""
-_REPLACED: Final = ("down", "busy busy")
-"""The same of an idempotent call when its worker dies on the way: it runs again, and may have had its effect before."""
-_ALONE: Final = ("", "busy", "lost", "never", "keeps")
-"""How a call may end that no other replaces."""
+_MAY_FAIL: Final = ("down", "busy busy", "busy broken", "lost down", "moody")
+"""Its attempts are used up, or its error allows no other."""
 _NEEDS: Final = {
-    "refusal": ("", "down"),
-    "fallback": ("", "down"),
+    "refusal": ("", "busy"),
     "while resting": ("", "busy"),
     "reconcile": ("charge", "lost"),
     **dict.fromkeys(_ASKS, ("erase", "")),
@@ -145,7 +140,7 @@ class Mix:
             calls.insert(self.chance.randint(0, len(calls)), (tool or _TOOLS[self.effects][0], how))
         halts = point in _UNDOING or not calls or self.chance.random() < 0.3
         chain = await self.system.submit(self._task(calls, halts=halts))
-        may_fail = any(how in _MAY_FAIL or (tool == "keep" and how in _REPLACED) for tool, how in calls)
+        may_fail = any(how in _MAY_FAIL for _, how in calls)
         self.fails[chain] = None if may_fail else halts
         if not point and self.chance.random() < 0.3:
             self.fails[chain] = None
@@ -156,7 +151,7 @@ class Mix:
     def _draw(self) -> tuple[str, str]:
         effects = self.effects if self.chance.random() < 0.7 else self.chance.choice(CLASSES)
         tool = self.chance.choice(_TOOLS[effects])
-        return tool, self.chance.choice(_ALONE if tool == "bill" else _HOW[effects])
+        return tool, self.chance.choice(_HOW[effects])
 
     def _task(self, calls: list[tuple[str, str]], *, halts: bool) -> Task:
         wished = list[dict[str, Any]]()

@@ -1,10 +1,10 @@
-"""Tools that are retried, replaced, reconciled, approved and undone, for each class of effects; the provider behind
+"""Tools that are retried, reconciled, approved and undone, for each class of effects; the provider behind
 them writes down what it does, and what it refuses.
 
 `how` says what becomes of each attempt of a call, a word for each:
 
     busy    refused for now (RATE_LIMIT)
-    down    an error that says that nothing has happened: no second attempt, but another tool
+    down    an error that says that nothing has happened: no second attempt
     broken  SERVER after the effect
     lost    an exception after the effect
     never   an exception before the effect
@@ -26,7 +26,7 @@ RETRY = Retry(attempts=2, first="100ms", most="300ms")
 Result = dict[str, Any]
 
 
-def _act(ctx: Ctx, effects: str, text: str, how: str, *, replaces: bool = False) -> Result:
+def _act(ctx: Ctx, effects: str, text: str, how: str) -> Result:
     words = how.split()
     word = words[ctx.attempt - 1] if ctx.attempt <= len(words) else ""
     key, provider = ctx.idempotency_key, recorder(ctx.context["history"])
@@ -42,8 +42,6 @@ def _act(ctx: Ctx, effects: str, text: str, how: str, *, replaces: bool = False)
         raise ToolError(ErrorType.UNKNOWN, "it is down", no_effect=True)
     provider.write(Effect(key, effects, hash_of(text), ctx.confirmed, tool=ctx.tool))
     passing("effect")
-    if replaces:
-        passing("fallback")
     if word == "lost":
         raise KeyError(text)
     if word == "broken":
@@ -74,16 +72,10 @@ def _has_happened(ctx: Ctx, key: str) -> bool:
     return any(one.key == key for one in effects_in(ctx.context["history"]))
 
 
-@tool(queue="chaos", read_only=True, retry=RETRY, fallback="glance")
+@tool(queue="chaos", read_only=True, retry=RETRY)
 def peek(text: str, ctx: Ctx, how: str = "") -> Result:
     """Look something up."""
     return _act(ctx, "read_only", text, how)
-
-
-@tool(queue="chaos", read_only=True, retry=RETRY)
-def glance(text: str, ctx: Ctx, how: str = "") -> Result:
-    """Look something up elsewhere."""
-    return _act(ctx, "read_only", text, how, replaces=True)
 
 
 @tool(queue="chaos", read_only=True)
@@ -92,31 +84,19 @@ def halt(text: str) -> Result:
     raise ToolError.permission(text)
 
 
-@tool(queue="chaos", idempotent=True, retry=RETRY, fallback="stash", compensate=undo)
+@tool(queue="chaos", idempotent=True, retry=RETRY, compensate=undo)
 def keep(text: str, ctx: Ctx, how: str = "") -> Result:
     """Keep something under the call's key."""
     return _act(ctx, "idempotent", text, how)
 
 
-@tool(queue="chaos", idempotent=True, retry=RETRY, compensate=undo)
-def stash(text: str, ctx: Ctx, how: str = "") -> Result:
-    """Keep something elsewhere."""
-    return _act(ctx, "idempotent", text, how, replaces=True)
-
-
-@tool(queue="chaos", retry=RETRY, fallback="post", compensate=undo)
+@tool(queue="chaos", retry=RETRY, compensate=undo)
 def mail(text: str, ctx: Ctx, how: str = "") -> Result:
     """Mail something: twice would be twice."""
     return _act(ctx, "other", text, how)
 
 
-@tool(queue="chaos", retry=RETRY, compensate=undo)
-def post(text: str, ctx: Ctx, how: str = "") -> Result:
-    """Send something in another way."""
-    return _act(ctx, "other", text, how, replaces=True)
-
-
-@tool(queue="chaos", retry=RETRY, timeout="1s", reconcile=was_charged, fallback="post", compensate=undo)
+@tool(queue="chaos", retry=RETRY, timeout="1s", reconcile=was_charged, compensate=undo)
 def charge(text: str, ctx: Ctx, how: str = "") -> Result:
     """Charge something, and be able to look afterwards whether it was."""
     return _act(ctx, "other", text, how)
@@ -128,13 +108,7 @@ def bill(text: str, ctx: Ctx, how: str = "") -> Result:
     return _act(ctx, "other", text, how)
 
 
-@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY, fallback="shred", compensate=undo)
+@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY, compensate=undo)
 def erase(text: str, ctx: Ctx, how: str = "") -> Result:
     """Erase something."""
     return _act(ctx, DESTRUCTIVE, text, how)
-
-
-@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY, compensate=undo)
-def shred(text: str, ctx: Ctx, how: str = "") -> Result:
-    """Erase something in another way."""
-    return _act(ctx, DESTRUCTIVE, text, how, replaces=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from haltpoint import NOT_HAPPENED, Ctx, ErrorType, FromResult, Happened, ToolError, ToolResult, hook, tool
+from haltpoint import NOT_HAPPENED, Ctx, FromResult, Happened, ToolError, ToolResult, hook, tool
 from haltpoint.contracts.results import Target
 
 _log = logging.getLogger(__name__)
@@ -291,13 +291,6 @@ async def crowded(ctx: Ctx) -> dict[str, int]:
     if ctx.attempt == 1:
         raise ToolError.rate_limit("too many callers", retry_after=2)
     return {"attempt": ctx.attempt}
-
-
-@tool(says="Rang {name}", fallback={"leave_note": {"for_whom": "name"}})
-def ring(name: str, ctx: Ctx) -> dict[str, str]:
-    """Ring a bell that is broken, so that nothing happens."""
-    _write_down(ctx, f"rang {ctx.attempt}")
-    raise ToolError(ErrorType.UNKNOWN, "the bell is broken", no_effect=True)
 
 
 @tool(says="Left a note for {for_whom}")

@@ -1,33 +1,12 @@
-"""The history check of actions that are replaced by others and of what is undone (see `history`)."""
+"""The history check of what is undone, and of what answers say was done (see `history`)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from tests.proofs.records import Answered, Effect, Ended, Reconciliation, Refused, Seen, Told, of
+from tests.proofs.records import Answered, Effect, Ended, Refused, Seen, Told, of
 from tests.proofs.rules import Rule, Violation
-
-
-def _replaced(seen: list[Seen]) -> Iterator[Violation]:
-    """What an earlier tool of the same action did or may have done speaks against each later one, until its provider or
-    a person says that it did not happen.
-    """
-    unsure: dict[str, dict[str, str]] = defaultdict(dict)  # action -> tool -> why it may have happened
-    for each in seen:
-        match each.record:
-            case Effect(key=key, tool=tool) | Refused(key=key, tool=tool) as called:
-                if before := [f"{other} {why}" for other, why in unsure[key].items() if other != tool]:
-                    yield Violation(Rule.REPLACED, key, f"{tool} was called although {', '.join(before)}")
-                if isinstance(called, Effect):
-                    if called.effects != "read_only":
-                        unsure[key][tool] = "had its effect"
-                elif not called.said:
-                    unsure[key].setdefault(tool, "may have had its effect")
-            case Reconciliation(key=key, happened=False) | Answered(action=key, decision="not_happened"):
-                unsure[key] = {tool: why for tool, why in unsure[key].items() if why == "had its effect"}
-            case _:
-                pass
 
 
 def _undone(seen: list[Seen]) -> Iterator[Violation]:
@@ -94,4 +73,4 @@ def _root(name: str) -> str:
     return name.partition(".")[0].partition("~")[0]
 
 
-RULES: Final = (_replaced, _undone, _answers)
+RULES: Final = (_undone, _answers)

@@ -18,7 +18,6 @@ class Rule(StrEnum):
     APPROVED = "a confirmed run comes after its approval (R5)"
     THIS_CALL = "a destructive run comes after a yes to this action with just these arguments (R5)"
     ONE_ANSWER = "a request takes one answer (R6)"
-    REPLACED = "a fallback runs only where what it replaces has had no effect (E3)"
     UNDONE_ONCE = "a deed is undone once, and only what was done (E7)"
     LAST_FIRST = "the last deed is undone first (E7)"
     ALL_UNDONE = "what a chain that undoes has done is undone, unless that is refused (E7)"

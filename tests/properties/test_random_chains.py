@@ -49,8 +49,6 @@ def reached(chain: Chain, decision: Decision, world: World) -> dict[str, bool]:
         "a call left out before another": told >= {FactType.ACTION_NEVER_EXECUTED, FactType.ACTION_DISPATCHED},
         "what was done is undone": FactType.CHAIN_UNDOING in told,
         "a person asked whether to undo": chain.undoing is not None and stopped,
-        "another tool in the place of one that failed": any(rest.fallback for rest in chain.resting.values()),
-        "a fallback held": any(rest.fallback and rest.until == chain.deadline for rest in resting),
         "turns used up beside a call": chain.failing is not None and chain.failing.error.code == "HP-208",
         "a case before a person, beside others": FactType.CHAIN_ESCALATED in told and under_way > 1,
     }

@@ -30,7 +30,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import Fallback, Retry
+from haltpoint.contracts.tools import Retry
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task, Undo
@@ -59,7 +59,7 @@ TOOLS: Final = (
 OTHERS: Final = (
     spec("book", read_only=False, parameters=TO),
     spec("book~undo", read_only=False, internal=True, undoes="book"),
-    spec("text", read_only=False, parameters=TO, fallback=(Fallback("send"),)),
+    spec("text", read_only=False, parameters=TO),
 )
 SPECS: Final = {tool.name: tool for tool in (*TOOLS, *OTHERS)}
 TROUBLED: Final = ("book", "text", "send", "read", "look")
@@ -125,15 +125,13 @@ steps ask, too; a step is before a person while another one fails the chain; cal
 """
 
 
-SENT_TWICE: Final = plan(tool_step("a", call("send", to="ann")), tool_step("b", call("text", to="ann")))
 ASKED: Final = plan(tool_step("a", call("send", to="ann"), on_failure=OnFailure.CONTINUE))
 TROUBLES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
-    (Task(plan=SENT_TWICE, **WIDE), None, Policy(), "fine"),
     (Task(plan=ASKED, **WIDE), None, Policy(), "asks"),
     (Task(budget=Budget(turns=3), **WIDE), _each("send", "read", "look"), Policy(), "words"),
 )
-"""The same for chains in trouble: a fallback that is the call of another step; a person asked about a call whose tool
-goes away; words in place of calls, beside a call, until no turn is left.
+"""The same for chains in trouble: a person asked about a call whose tool goes away; words in place of calls, beside a
+call, until no turn is left.
 """
 
 
@@ -308,9 +306,7 @@ class Walk:
             report = ToolCompleted(id=child_report_id(action.id), source="t", subject=self.chain.id, data=done)
             self.story.hear(report, '{"id":"u1"}')
             return
-        outcome, order = self._outcome(action), self._orders[action.id]
-        if isinstance(order, Dispatch) and order.stands_in_for is not None:
-            outcome = replace(outcome, metadata=replace(outcome.metadata, stands_in_for=order.stands_in_for))
+        outcome = self._outcome(action)
         admitted = SPECS[action.tool].plan is not None and outcome is OK
         self.story.result(outcome, json.dumps({"arguments": {}} if admitted else {"id": "u1"}), action)
 

@@ -110,9 +110,8 @@ class Context:
         step = self.step
         if step is None:
             return ()
-        own = [receipt for receipt in self.receipts if receipt.step_id == step.id and receipt.outcome.satisfies]
-        stood_in = (receipt.outcome.metadata.stands_in_for for receipt in own)
-        kept = {*(receipt.tool for receipt in own), *(before.tool for before in stood_in if before is not None)}
+        own = (receipt for receipt in self.receipts if receipt.step_id == step.id)
+        kept = {receipt.tool for receipt in own if receipt.outcome.satisfies}
         return tuple(promise for promise in step.promised if kept.isdisjoint(promise))
 
     @property

@@ -21,9 +21,9 @@ from haltpoint.contracts.tools import CONFIRMED, ToolSpec
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
-from haltpoint.tools.fallback import beyond
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
+from haltpoint_tool_worker.admission.given import beyond
 from haltpoint_tool_worker.admission.judges import Case, Judges, Refusal, not_called
 from haltpoint_tool_worker.admission.preview import Shown
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown

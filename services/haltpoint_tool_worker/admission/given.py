@@ -12,11 +12,23 @@ from haltpoint.chain.checks.sources import MODEL
 from haltpoint.chain.model.canonical import form_of
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.tools.fallback import beyond
 from haltpoint_tool_worker.running.job import Job
 
 Given = dict[str, tuple[Source, Leaf]]
 """Values by their place in a nested call: the source, and the value of the caller that it is."""
+
+
+def beyond(caller: ToolSpec, called: ToolSpec) -> str | None:
+    """Why this tool may not call that one, in words; None when it may."""
+    if called.plan is not None:
+        return f"{called.name} is a skill with steps, which runs in a chain of its own: a tool cannot call it"
+    if caller.read_only and not called.read_only:
+        return f"{caller.name} is declared read-only, and {called.name} is not"
+    if caller.read_only and called.outward and not caller.outward:
+        return f"{called.name} is declared outward, and {caller.name} is not"
+    if caller.idempotent and not called.repeatable:
+        return f"{caller.name} is declared idempotent, and {called.name} is neither that nor read-only"
+    return None
 
 
 def handed_on(job: Job, caller: ToolSpec, arguments: dict[str, Any], called: ToolSpec) -> Given:

@@ -15,7 +15,7 @@ OR: Final = " or "
 class Deed(Contract, kw_only=True):
     """One successful receipt with an effect, in words that the runtime wrote (F1).
 
-    `by` is the person who gave or approved it, `stands_in_for` the tool in whose place a fallback ran.
+    `by` is the person who gave or approved it.
     """
 
     action_id: str
@@ -25,7 +25,6 @@ class Deed(Contract, kw_only=True):
     at: datetime
     by: str | None = None
     agent: str | None = None
-    stands_in_for: str | None = None
     warnings: tuple[str, ...] = ()
 
 

@@ -10,7 +10,6 @@ from haltpoint.contracts.events import Message, ToExecutor
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.results import StandsInFor
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind
 
 
@@ -96,7 +95,6 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         ] = None
         done: Annotated[dict[str, str] | None, Meta(description="signatures of effects that happened -> words")] = None
         notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
-        stands_in_for: Annotated[StandsInFor | None, Meta(description="the call that failed before (E3)")] = None
         position: int = 0
         tenant: str | None = None
         user: str | None = None

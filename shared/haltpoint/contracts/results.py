@@ -203,13 +203,6 @@ class NestedCall(Contract):
     deed: DeedWords | None = None
 
 
-class StandsInFor(Contract):
-    """The call in whose place another tool was called (E3); `arguments` is JSON text."""
-
-    tool: str
-    arguments: str
-
-
 class Spent(Contract):
     """What a chain and those below it use: turns, actions, tokens, money, and how many chains there are below it."""
 
@@ -256,7 +249,6 @@ class Metadata(Contract):
         None
     )
     would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
-    stands_in_for: Annotated[StandsInFor | None, Meta(description="the call that had failed before (E3)")] = None
     undoable: Annotated[bool, Meta(description="the tool declares how to undo it (E7)")] = False
     done: Annotated[tuple[str, ...], Meta(description="tool, id, words of calls in a child that can be undone")] = ()
     deed: DeedWords | None = None

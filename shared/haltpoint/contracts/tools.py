@@ -59,13 +59,6 @@ class Limit(Contract):
         return text + (" per tenant" if self.per_tenant else "")
 
 
-class Fallback(Contract):
-    """A tool that replaces another (E3). `arguments`: its parameter -> that of the other; None: the same names."""
-
-    tool: str
-    arguments: dict[str, str] | None = None
-
-
 class ToolKind(StrEnum):
     """A skill and an agent are tools in every respect (A, I1); the word is for people and hooks."""
 
@@ -106,7 +99,6 @@ class ToolSpec(Contract):
     limits: Annotated[tuple[Limit, ...], Meta(description="what all workers together keep to (E6)")] = ()
     effect_key: Annotated[str | None, Meta(description="names its one effect, over all chains of a tenant (E6)")] = None
     effect_ttl: Annotated[Seconds, Meta(description="seconds that the effect is remembered")] = EFFECT_TTL
-    fallback: Annotated[tuple[Fallback, ...], Meta(description="replace it when it failed without an effect (E3)")] = ()
     says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
     confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
         False

@@ -32,7 +32,6 @@ from haltpoint.tools import compensate, reconcile
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.fallback import Named, fallbacks_in
 from haltpoint.tools.limits import limits_of
 from haltpoint.tools.says import checked_says
 from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, place_of, read_inputs, read_output
@@ -76,7 +75,6 @@ class Traits(TypedDict, total=False):
     effect_key: str
     effect_ttl: str | float
     one_of: tuple[tuple[str, ...], ...]
-    fallback: Named
     compensate: Callable[..., Any]
 
 
@@ -227,7 +225,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
             effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
             effect_ttl=seconds_of(traits.get("effect_ttl", EFFECT_TTL), "effect_ttl"),
-            fallback=fallbacks_in(traits["fallback"]) if "fallback" in traits else (),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,

@@ -1,10 +1,10 @@
-"""The history check of actions that are replaced and of what is undone, on histories made by hand."""
+"""The history check of what is undone and of what answers say, on histories made by hand."""
 
 from collections.abc import Callable
 
 import pytest
 
-from tests.proofs.records import Answered, Effect, Ended, Reconciliation, Record, Refused, Submitted, Told
+from tests.proofs.records import Effect, Ended, Record, Refused, Submitted, Told
 from tests.proofs.rules import Rule
 
 Judge = Callable[..., set[Rule]]
@@ -17,8 +17,6 @@ MAILED, FILED = Effect(A, "other", "1a2b", tool="mail"), Effect(B, "other", "3c4
 RECALLED = Effect(f"{UNDO}.u2.1", "other", "1a2b", tool="mail~undo", undoes=A)
 REMOVED = Effect(f"{UNDO}.u1.1", "other", "3c4d", tool="file~undo", undoes=B)
 KEPT = Refused(f"{UNDO}.u2.1", "mail~undo", said=True, undoes=A)
-POSTED = Effect(A, "other", "1a2b", tool="post")
-NO, NOT_SURE = Refused(A, "mail", said=True), Refused(A, "mail", said=False)
 FAILED: list[Record] = [
     Submitted("order 7", C),
     Told(C, "chain.undoing"),
@@ -43,9 +41,7 @@ RIGHT: list[Record] = [MAILED, FILED, REMOVED, RECALLED, *FAILED, ended("AB")]
     [
         RIGHT,
         [MAILED, FILED, REMOVED, KEPT, *FAILED, ended("B", "A")],
-        [NO, POSTED, *COMPLETED, Ended(C, "completed", [A], [], [], [])],
-        [NOT_SURE, Reconciliation(A, happened=False), POSTED],
-        [NOT_SURE, Answered(f"{C}.r1", A, "not_happened", taken=True), NO, POSTED],
+        [MAILED, *COMPLETED, Ended(C, "completed", [A], [], [], [])],
     ],
 )
 def test_a_right_history_passes(judge: Judge, history: list[Record]) -> None:
@@ -55,9 +51,6 @@ def test_a_right_history_passes(judge: Judge, history: list[Record]) -> None:
 @pytest.mark.parametrize(
     ("broken", "history"),
     [
-        pytest.param(Rule.REPLACED, [MAILED, POSTED], id="a fallback after the effect"),
-        pytest.param(Rule.REPLACED, [NOT_SURE, POSTED], id="a fallback in doubt"),
-        pytest.param(Rule.REPLACED, [MAILED, Reconciliation(A, happened=False), POSTED], id="a lie is no permission"),
         pytest.param(Rule.UNDONE_ONCE, [*RIGHT[:4], RECALLED, *RIGHT[4:]], id="undone twice"),
         pytest.param(
             Rule.UNDONE_ONCE,

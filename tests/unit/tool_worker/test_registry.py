@@ -76,18 +76,6 @@ def test_e5_a_module_says_which_exceptions_of_its_tools_have_no_effect(modules: 
         load(["made_three"])
 
 
-def test_e3_a_fallback_may_be_served_by_another_queue_and_one_that_is_nowhere_ends_the_start(modules: Path) -> None:
-    declared = '\n\n@tool(queue="b", fallback="{}")\ndef ring() -> str:\n    return ""\n'
-    write(modules, "made_one", "knock", "a", more=declared.format("knock"))
-    ring = load(["made_one"], queues=["b"]).find("ring")
-    assert ring is not None
-    assert [one.tool for one in ring.spec.fallback] == ["knock"]
-    write(modules, "made_two", "knock", "a", more=declared.format("nothing"))
-    with pytest.raises(HaltpointError, match=r"HP-030 the tool 'ring' \(.*made_two.py:\d+\) cannot be used") as caught:
-        load(["made_two"])
-    assert "its fallback 'nothing' is no tool of this worker's modules" in str(caught.value)
-
-
 def test_two_tools_of_one_name_are_an_error_that_names_both_places(modules: Path) -> None:
     names = [write(modules, "made_one", "act"), write(modules, "made_two", "act")]
     with pytest.raises(HaltpointError, match="HP-031") as caught:

@@ -120,9 +120,8 @@ class CheckedCall:
         """The actions with a receipt that made the same call, as it was proposed or as hooks had it run."""
         spec, name, found = compiled(self.spec), self.spec.name, list[Action]()
         for one in self.work.receipts.values():
-            if name in one.tools and one.outcome is not None:
-                made = {(one.tool, one.arguments), *self.work.calls_of(one)}
-                same = self.signature in {signature_of(spec, text) for tool, text in made if tool == name}
+            if one.tool == name and one.outcome is not None:
+                same = self.signature in {signature_of(spec, text) for text in (one.arguments, one.ran)}
                 found += [one] if same else []
         return found
 

@@ -180,4 +180,4 @@ def _succeeded(work: Work) -> set[str]:
     """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
     actions = work.actions.values()
     nested = {call.tool for one in actions for call in one.told.calls if call.error is None}
-    return {*work.nested_successes, *nested, *(tool for one in actions if one.satisfies for tool in one.tools)}
+    return {*work.nested_successes, *nested, *(one.tool for one in actions if one.satisfies)}

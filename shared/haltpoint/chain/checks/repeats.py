@@ -89,8 +89,7 @@ def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
     if not (bound and spec.hooks) or spec.repeats or _rule(work, spec.name) is Treatment.ALLOW:
         return {}
     others = (one for one in work.receipts.values() if one.id != action.id and one.outcome)
-    calls = ((one, ran) for one in others for tool, ran in work.calls_of(one) if tool == spec.name)
-    done = {signature_of(compiled(spec), ran): _became(one) for one, ran in calls}
+    done = {signature_of(compiled(spec), one.ran): _became(one) for one in others if one.tool == spec.name}
     return {name: f"{one} Make it again?" for name, one in done.items() if one.mark in (_DONE, _IN_DOUBT)}
 
 
@@ -151,11 +150,10 @@ def note_effect(work: Work, action: Action) -> None:
         return
     mark = _became(action).mark
     if action.satisfies:
-        work.nested_successes = tuple(sorted({*work.nested_successes, *action.tools}))
-    for tool, ran in work.calls_of(action):
-        spec = work.world.tools.get(tool)
-        if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
-            keep_effects(work, ledger_entry(spec, ran, action.told.started_at, action.id, mark))
+        work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
+    spec = work.world.tools.get(action.tool)
+    if spec is not None and mark and (mark in (_DENIED, _FAILED) or not (spec.read_only or spec.repeats)):
+        keep_effects(work, ledger_entry(spec, action.ran, action.told.started_at, action.id, mark))
 
 
 def _before(made: CheckedCall) -> list[Done]:

@@ -100,7 +100,7 @@ def _given(origins: Sequence[str], actions: Mapping[str, Action]) -> Iterator[An
         paths[tool].append(parse_path(path) or ())
     for action in actions.values():
         if _is_origin(action, paths.keys()):
-            for at in (*(path for tool in action.tools for path in paths[tool]), ("selected", "id")):
+            for at in (*paths[action.tool], ("selected", "id")):
                 yield from _inside(action.data, at)
         elif by_a_person(action) and not _inside(action.data, ("selected",)):
             yield from _inside(action.data, (SAID,))  # what was picked is a tool's own, whatever it is called
@@ -119,7 +119,7 @@ def origin_actions(spec: ToolSpec, actions: Mapping[str, Action]) -> tuple[str, 
 
 
 def _is_origin(action: Action, tools: Set[str]) -> bool:
-    by_a_tool = not tools.isdisjoint(action.tools) and action.tool != human_tool.NAME
+    by_a_tool = action.tool in tools and action.tool != human_tool.NAME
     return by_a_tool and action.satisfies and not action.in_models_words
 
 

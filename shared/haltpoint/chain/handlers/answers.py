@@ -198,10 +198,10 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
 def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()) -> Action:
     """The action with the successful receipt that a person gave."""
     data, undoable = write_json(value), f"{action.tool}{UNDO}" in work.world.tools
-    deed, before = deed_of(work.world.spec(action.tool), action.ran, data), work.stands_in_for(action)
+    deed = deed_of(work.world.spec(action.tool), action.ran, data)
     if undoable:
         work.done += (note_done(action, deed),)
-    metadata = Metadata(tool=action.tool, by=by, deed=deed, stands_in_for=before, undoable=undoable)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed, undoable=undoable)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
 

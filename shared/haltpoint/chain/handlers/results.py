@@ -25,7 +25,6 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import child_for
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.fallbacks import fallback_for
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.handing_on import take_back
 from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed, succeed_beside
@@ -204,32 +203,37 @@ def _waits_for(work: Work, message_id: str) -> bool:
 
 
 def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: ErrorInfo) -> Rest | None:
-    """The rest of an action, until it runs again or another tool is called; None: its error counts, or a person is
-    asked about the doubt.
-    """
-    spec, before = work.world.tools.get(action.tool), work.resting.get(action.id) or Rest(0, outcome, attempts=0)
-    rest, attempts, asks = replace(before, outcome=outcome, data=body), before.attempts + 1, False
+    """The rest of an action until it runs again; None: its error counts, or a person is asked about the doubt."""
+    spec = work.world.tools.get(action.tool)
     if spec is None:
         return None
-    nothing = fault.no_effect or (fault.no_effect is None and fault.error_type is ErrorType.RATE_LIMIT)
-    rest = replace(rest, unsure=not nothing or (before.unsure and not outcome.metadata.reconciled))
+    before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
+    rest = replace(before, outcome=outcome, data=body, reconcile=False)
     if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
+    rest = replace(rest, attempts=rest.attempts + 1)
     if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
-        until = work.now + 1 if fault.no_effect else None
-    elif asks := fault.error_type is ErrorType.IN_DOUBT and spec.reconciles:
-        # at once after its code has raised; after its worker died, when no run can act any more; never after a call
-        # that took too long, which may still run
-        until = work.now + (1 if fault.cause is not None else round((spec.timeout + work.world.policy.lease) * 1000))
-        lasts = fault.cause is not None and fault.cause.error_type is ErrorType.TIMEOUT
-        if lasts or attempts >= _MOST_ASKED or (fault.cause is None and until >= work.deadline):
-            until = None
-    else:
-        until = _may_run_again(work, action, spec, outcome, fault, attempts)
-    if until is None:
-        return fallback_for(work, action, rest, fault)
-    return replace(rest, until=until, attempts=attempts, reconcile=asks)
+        return replace(rest, until=work.now + 1) if fault.no_effect else None
+    if fault.error_type is ErrorType.IN_DOUBT and spec.reconciles:
+        until = _may_be_reconciled(work, spec, fault, rest.attempts)
+        return None if until is None else replace(rest, until=until, reconcile=True)
+    until = _may_run_again(work, action, spec, outcome, fault, rest.attempts)
+    return None if until is None else replace(rest, until=until)
+
+
+def _may_be_reconciled(work: Work, spec: ToolSpec, fault: ErrorInfo, attempts: int) -> int | None:
+    """When the tool is asked whether a call in doubt happened (E5), in ms.
+
+    At once after its code has raised. After its worker died, when no run can act any more. Never after a call that took
+    too long, which may still run.
+    """
+    if attempts >= _MOST_ASKED:
+        return None
+    if fault.cause is not None:
+        return None if fault.cause.error_type is ErrorType.TIMEOUT else work.now + 1
+    until = work.now + round((spec.timeout + work.world.policy.lease) * 1000)
+    return None if until >= work.deadline else until
 
 
 def _may_run_again(

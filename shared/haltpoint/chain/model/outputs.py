@@ -10,7 +10,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.results import ErrorInfo, Outcome, StandsInFor
+from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
@@ -25,8 +25,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     values come from; `unasked` says why it need not. With `reasons` the worker asks a person before it runs the call;
     `sources` go into the receipt, `notes` into its warnings. `barred` are tools and signatures of calls that it may not
     call in turn, by the words that say why; `done` what a tool with hooks has done, in words by the signatures of its
-    calls: a hook may make one of them of this call. `stands_in_for` is the call that failed before (E3). `repeats`, for
-    the log, is the action that had this effect before.
+    calls: a hook may make one of them of this call. `repeats`, for the log, is the action that had this effect
+    before.
     """
 
     action: Action
@@ -44,7 +44,6 @@ class Dispatch(Struct, frozen=True, gc=False):
     notes: tuple[str, ...] = ()
     barred: dict[str, tuple[str, ...]] = {}
     done: dict[str, str] = {}
-    stands_in_for: StandsInFor | None = None
     repeats: str = ""
 
 

@@ -17,8 +17,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant, SourceKind
-from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent, StandsInFor
-from haltpoint.contracts.tools import Fallback
+from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -97,12 +96,6 @@ class Action(Struct, frozen=True, gc=False):
         return self.told.arguments or self.arguments
 
     @property
-    def tools(self) -> tuple[str, ...]:
-        """The tool whose receipt this is, and the one that it replaces: it counts for both (E3)."""
-        before = self.told.stands_in_for
-        return (self.tool, before.tool) if before is not None else (self.tool,)
-
-    @property
     def in_models_words(self) -> bool:
         """Whether its data are words of a model: an agent's answer, or the default of a question. No value of a call
         comes from them (C13).
@@ -122,8 +115,7 @@ class Rest:
     """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
 
     `until` 0: it was sent again, and may rest once more. `attempts` have failed so, `limited` did not run (E6).
-    `reconcile`: its tool is asked whether it happened (E5). `unsure`: an attempt may have taken effect. `fallback`
-    replaces the call `stands_in_for` from now on (E3).
+    `reconcile`: its tool is asked whether it happened (E5).
     """
 
     until: int
@@ -132,9 +124,6 @@ class Rest:
     attempts: int = 1
     reconcile: bool = False
     limited: int = 0
-    unsure: bool = False
-    fallback: Fallback | None = None
-    stands_in_for: StandsInFor | None = None
 
 
 @value

@@ -14,7 +14,7 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases, phrases
-from haltpoint.contracts.results import Spent, StandsInFor
+from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
@@ -66,23 +66,6 @@ class Work(Chain, kw_only=True, gc=False):
     def action_id(self, index: int, number: int) -> str:
         """The id of a step's action: see `base.action_id`."""
         return f"{self.id}.{self.steps[index].id}.{number}"
-
-    def stands_in_for(self, action: Action) -> StandsInFor | None:
-        """The call that failed before, when another tool was called in its place (E3)."""
-        rest = self.resting.get(action.id)
-        if rest is not None and rest.fallback is not None and rest.fallback.tool == action.tool:
-            return rest.stands_in_for
-        return action.told.stands_in_for
-
-    def takes_over(self, action: Action) -> bool:
-        """Whether the action has failed and waits to be sent again as its fallback (E3)."""
-        rest = self.resting.get(action.id)
-        return rest is not None and rest.until > 0 and rest.fallback is not None and rest.fallback.tool != action.tool
-
-    def calls_of(self, action: Action) -> list[tuple[str, str]]:
-        """The call of an action as it ran, tool and arguments (JSON text), and the one that it replaces (E3)."""
-        before, ran = self.stands_in_for(action), (action.tool, action.ran)
-        return [ran] if before is None else [ran, (before.tool, before.arguments)]
 
     @property
     def own(self) -> Phrases:

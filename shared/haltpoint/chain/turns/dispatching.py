@@ -169,8 +169,8 @@ def child_for(
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: tuple[Reason, ...] = ()) -> Next:
     """An action once more under its own id and the yes that it has, because a person said so (B3, E5), its rest is over
-    (E2), another tool replaces its own (E3), or its tool is to say whether it happened (`reconcile`, E5). It costs no
-    further action. Whoever takes the answer has looked at the deadline before.
+    (E2), or its tool is to say whether it happened (`reconcile`, E5). It costs no further action. Whoever takes the
+    answer has looked at the deadline before.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
@@ -187,11 +187,18 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
     rest = work.resting.get(action.id)
     warned = () if action.outcome is None else action.outcome.warnings
     notes: tuple[str, ...] = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
-    if (before := work.stands_in_for(again)) is not None:
-        notes += (f"{before.tool} failed without an effect, and {again.tool} was called in its place",)
-    said: dict[str, Any] = {"reconcile": reconcile, "limited": 0 if rest is None else rest.limited, "notes": notes}
-    said |= {"reasons": reasons, "stands_in_for": before}
-    return _order(work, again, spec, approval=approval, again=True, sources=sources, **said)
+    return _order(
+        work,
+        again,
+        spec,
+        approval=approval,
+        again=True,
+        sources=sources,
+        reconcile=reconcile,
+        limited=0 if rest is None else rest.limited,
+        notes=notes,
+        reasons=reasons,
+    )
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:

@@ -151,7 +151,7 @@ def _not_done(work: Work) -> tuple[NotDone, ...]:
     that was not reached is that of its step's next action.
     """
     found, due = list[NotDone](), unfulfilled(work)
-    begun = {(one.step, tool) for one in work.actions.values() for tool in one.tools}
+    begun = {(action.step, action.tool) for action in work.actions.values()}
     for index, (step, run) in enumerate(zip(work.steps, work.run, strict=True)):
         at = work.action_id(index, run.actions + 1)
         left = [(call.tool, call.arguments) for call in step.actions[run.taken :]]

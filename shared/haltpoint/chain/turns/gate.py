@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from msgspec import structs
-
 from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
@@ -65,8 +63,8 @@ def most_at_once(work: Work, index: int) -> int:
     return max(most, work.steps[index].parallel or 0) if work.origin is PlanOrigin.LITERAL else most
 
 
-def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in: str = "") -> bool:
-    """Whether a call has to wait for the receipts of others: a new one, or the fallback of the action with this id.
+def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
+    """Whether a call has to wait for the receipts of others.
 
     Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls; or an
     agent beside agents, since each call inside is judged in its own chain. Of two equal calls with effects, also by way
@@ -76,11 +74,11 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in:
     other way round: what it will call is not known yet (I1).
     """
     work, spec = checked.work, checked.spec
-    if work.under_way() == bool(fallback_in):
+    if not work.under_way():
         return False
     if spec.plan and (spec.hooks or reasons):
         return True
-    others = [CheckedCall.of(work, one) for one in _pending(work, fallback_in)]
+    others = [CheckedCall.of(work, one) for one in _pending(work)]
     own = [one for one in others if one.index == checked.index]
     together = (checked.spec, *(one.spec for one in own))
     reading = all(one.read_only and not one.may_clarify for one in together)
@@ -93,16 +91,10 @@ def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = (), fallback_in:
     return any((asks and one.spec.name == spec.name) or _meet(checked, one) for one in others)
 
 
-def _pending(work: Work, fallback_in: str = "") -> list[Action]:
-    """The calls that are under way or asked about, and those that they replace. Beside a fallback: not the call before
-    it, nor others that have failed and wait for theirs, so that no two wait for each other.
-    """
+def _pending(work: Work) -> list[Action]:
+    """The calls that are under way or asked about."""
     numbers = ((index, number) for index in work.active for number in work.run[index].pending)
-    found = [work.actions[work.action_id(index, number)] for index, number in numbers]
-    if fallback_in:
-        found = [one for one in found if one.id != fallback_in and not work.takes_over(one)]
-    replaced = ((one, before) for one in found if (before := work.stands_in_for(one)) is not None)
-    return [*found, *(structs.replace(one, tool=was.tool, arguments=was.arguments) for one, was in replaced)]
+    return [work.actions[work.action_id(index, number)] for index, number in numbers]
 
 
 def _meet(one: CheckedCall, other: CheckedCall) -> bool:

@@ -87,10 +87,8 @@ def succeed_beside(work: Work, action: Action) -> StepEnd | None:
 def _count(work: Work, action: Action) -> tuple[bool, bool]:
     """Whether a successful receipt keeps a part of its step's promise, and whether all of that is kept now."""
     run, promised, kept = work.edit(action.step), work.graph.promises[action.step], 0
-    replaces = action.outcome is not None and action.outcome.metadata.stands_in_for is not None
-    names = action.tools if replaces else (action.tool,)
     for bit, tools in enumerate(promised):
-        if any(tool in tools for tool in names):
+        if action.tool in tools:
             kept |= 1 << bit
     run.receipts |= kept
     return bool(kept), run.receipts == (1 << len(promised)) - 1

@@ -11,6 +11,7 @@ from typing import assert_never
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.deeds import cite
+from haltpoint.chain.checks.reasons import reasons_for
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -22,18 +23,18 @@ from haltpoint.chain.model.outputs import (
     Think,
 )
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.state import Failure
+from haltpoint.chain.model.state import Action, Failure, Rest
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import literal_call, send, send_again
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, is_acting, too_late
-from haltpoint.chain.turns.fallbacks import taken_over
 from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out, tell_held_once
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.work.plans import ValidationMode
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -78,8 +79,6 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
         before, told["child"] = wanted.admitted, action.child
     elif before := wanted.again:
         told["attempt"] = action.attempt
-        if wanted.stands_in_for is not None:
-            told["stands_in_for"] = wanted.stands_in_for.tool
     if wanted.repeats:
         told["repeats"] = wanted.repeats
     if before:
@@ -143,27 +142,31 @@ def next_of(work: Work, index: int) -> Next | None:
 
 
 def _awake(work: Work, index: int) -> Next | None:
-    """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap. A
-    fallback that is held rests until another event, at most until the deadline.
-    """
+    """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap."""
     for number in work.run[index].pending:
         name = work.action_id(index, number)
         rest = work.resting.get(name)
         if rest is None or not rest.until or gate(work, index) not in (Gate.GO, Gate.CAP):
             continue
-        before = work.actions[name]
-        falls_back = work.takes_over(before)
-        if rest.until > work.now and not (falls_back and rest.until == work.deadline):
+        if rest.until > work.now:
             continue
-        action, reasons = taken_over(work, before, rest)
-        if falls_back and is_held(CheckedCall.of(work, action), reasons, name):
-            work.resting = {**work.resting, name: replace(rest, until=work.deadline)}
-            continue
+        action = work.actions[name]
+        reasons = _reasons_since(work, action, rest)
         wanted = send_again(work, action, reconcile=rest.reconcile, reasons=reasons)
         if isinstance(wanted, Dispatch):
             work.resting = {**work.resting, name: replace(rest, until=0)}
         return wanted
     return None
+
+
+def _reasons_since(work: Work, action: Action, rest: Rest) -> tuple[Reason, ...]:
+    """Why a person is asked about a call that has not run yet, for a limit: they may have said since that they want to
+    be asked.
+    """
+    if rest.attempts > 0 or action.id in work.approvals or work.origin is PlanOrigin.LITERAL:
+        return ()
+    reasons = reasons_for(CheckedCall.of(work, action), repaired=False)
+    return tuple(reason for reason in reasons if reason.kind is ReasonKind.ASK_BEFORE)
 
 
 def _through_gate(work: Work, index: int) -> Next | None:

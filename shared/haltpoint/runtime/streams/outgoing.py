@@ -75,7 +75,6 @@ class Envelope:
                 notes=output.notes or None,
                 barred=output.barred or None,
                 done=output.done or None,
-                stands_in_for=output.stands_in_for,
                 position=output.position,
                 tenant=task.tenant,
                 user=task.user,

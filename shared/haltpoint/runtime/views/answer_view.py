@@ -125,10 +125,8 @@ def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
                 for deed in _deeds(told.below, by)
             )
         if receipt is not None and receipt.satisfies and receipt.metadata.deed is not None:
-            before = receipt.metadata.stands_in_for
             warnings = tuple(one for one in receipt.warnings if one != NOT_CONFIRMED)  # that is for the model
-            deed = _deed(action.id, action.tool, receipt.metadata.deed, at, by, warnings)
-            yield msgspec.structs.replace(deed, stands_in_for=before.tool) if before is not None else deed
+            yield _deed(action.id, action.tool, receipt.metadata.deed, at, by, warnings)
 
 
 def _deed(name: str, tool: str, words: DeedWords, at: datetime, by: str | None, warnings: tuple[str, ...] = ()) -> Deed:

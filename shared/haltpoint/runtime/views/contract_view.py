@@ -68,9 +68,7 @@ def promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ..
     kept: dict[str, str] = {}
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
-            before = action.receipt.metadata.stands_in_for
-            for tool in (action.tool, before.tool) if before else (action.tool,):
-                kept.setdefault(tool, action.id)
+            kept.setdefault(action.tool, action.id)
     by = ((promise, next((tool for tool in promise if tool in kept), "")) for promise in step.promised)
     return tuple(PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
 
