@@ -8,7 +8,7 @@ from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.service import service
+from haltpoint.runtime.service import process, service
 from haltpoint.runtime.service.service import HEARTBEAT, Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.limits.effects import EffectStore
@@ -65,7 +65,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     handlers = Handlers(
         slots, pipeline, receipt_store, dead_letters, here.stopping.is_set, action_line(settings.log.actions)
     )
-    heartbeat = Heartbeat(here, handlers, runner.running, limits)
+    heartbeat = Heartbeat(here, handlers, limits, process.leave)
     catalogue = ToolCatalogue(here.calls, here.topology)
     names = [spec.name for spec in registry.specs]
     here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)

@@ -42,7 +42,7 @@ _log = logs.get(__name__)
 
 
 class Handlers:
-    """What a worker does with what it reads. For one event loop; `leases` and `overdue` are for other threads too.
+    """What a worker does with what it reads. For one event loop; `leases` and `suspects` are for other threads too.
 
     `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded. `left_over` are calls
     that are over and hold their slots, as something of them does not end.
@@ -129,17 +129,13 @@ class Handlers:
             if (job := self._jobs.get(one.ref)) is not None:
                 job.cancel()
 
-    def overdue(self) -> Sequence[Finished]:
-        """What is to be recorded of calls whose time is over while the event loop does not turn (E5), each once.
-
-        The first receipt counts: what the loop records later comes too late.
+    def suspects(self, task: "asyncio.Task[Any] | None") -> Sequence[Job]:
+        """The jobs one of which keeps the event loop from turning while it is in this task: the one whose coroutine
+        that is; when it is a task of a tool's own making, all that have begun.
         """
-        found: list[Finished] = []
-        for job in list(self._jobs.values()):
-            if (made := job.at_timeout) is not None and job.runs and job.runs[-1].overdue and not job.lost:
-                job.at_timeout = None
-                found.append(made())
-        return found
+        held = list(self._jobs.values())
+        inside = [job for job in (*held, *self.left_over) if job.is_in(task)]
+        return inside or [job for job in held if job.if_blocked is not None]
 
     def has_lease(self, stream: str, entry_id: str) -> bool:
         """Whether an entry of the stream with this key is in our hands."""
@@ -212,6 +208,7 @@ class Handlers:
 
     def _record(self, job: Job, finished: Finished | None) -> None:
         """Have the receipt written; the job is out of our hands when it is."""
+        job.if_blocked = None
         if finished is None or job.lost:
             self._leave(job)
             return

@@ -1,15 +1,17 @@
-"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what the worker holds,
-nor make it look dead.
+"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what the worker holds.
+
+Whether the worker is there the event loop says itself: one that does not turn serves no call.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Final
 
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.service.service import HEARTBEAT, Service
+from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -17,8 +19,8 @@ from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
-from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
-from haltpoint_tool_worker.running.runner import Run
+from haltpoint_tool_worker.running.loop_watch import EVERY, Blocked, LoopWatch
+from haltpoint_tool_worker.running.runner import UNBLOCK
 
 _LOOK: Final = 0.5
 """Seconds between two looks for cancelled chains, and that a call runs before its chain is looked at."""
@@ -27,26 +29,25 @@ _log = logs.get(__name__)
 
 
 class Heartbeat:
-    """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own. Each second it says for
-    `here` that the worker is there.
+    """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own.
 
     It keeps what `handlers` hold; they hear in the event loop that called `start` when the round began, what is still
-    ours, and which of their chains were cancelled. That loop is watched while there are tasks in `running`: a call that
-    keeps it from turning is named, and when its time is over that is recorded from here.
+    ours, and which of their chains were cancelled. That loop is watched: when a call blocks it for good, its receipt is
+    recorded from here, and `leave` ends the process, so that no other call waits for it.
     """
 
     def __init__(
         self,
         here: Service,
         handlers: Handlers,
-        running: Mapping[asyncio.Task[None], Run],
         limits: Limits,
+        leave: Callable[[HaltpointError], None],
     ) -> None:
         self._here = here
         self._heartbeat = here.settings.heartbeat
         self._handlers = handlers
-        self._running = running
         self._limits = limits
+        self._leave = leave
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -72,11 +73,12 @@ class Heartbeat:
         async with connect(here.url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)
-            watch, due, look, present = LoopWatch(main, self._running), time.monotonic() + self._heartbeat, 0.0, 0.0
+            watch = LoopWatch(main, self._handlers.suspects)
+            due, look = time.monotonic() + self._heartbeat, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
-                watch.look()
                 try:
-                    await asyncio.gather(*map(receipt_store.complete, self._handlers.overdue()))
+                    if (blocked := watch.look()) is not None:
+                        await self._end(receipt_store, blocked)
                     if time.monotonic() >= due:
                         due = time.monotonic() + self._heartbeat
                         await self._once(receipt_store, main)
@@ -84,14 +86,29 @@ class Heartbeat:
                     if time.monotonic() >= look:
                         look = time.monotonic() + _LOOK
                         await self._cancel(receipt_store, main)
-                    if here.ready and time.monotonic() >= present:
-                        present = time.monotonic() + HEARTBEAT
-                        await here.announce(redis)
                 except UNREACHABLE as error:
                     fault = "Redis refuses writes" if isinstance(error, RefusedForNow) else "Redis is unreachable"
                     _log.warning(f"{fault}; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
+
+    async def _end(self, receipt_store: ReceiptStore, blocked: Blocked) -> None:
+        """Record what is known of the call that blocks the loop, and end the process. Raises redis-py's errors.
+
+        When it may be one of several nothing is recorded: those who take them over run each of them alone.
+        """
+        suspects = blocked.suspects
+        if len(suspects) == 1 and (receipt := suspects[0].if_blocked) is not None:
+            await receipt_store.complete(receipt())
+        names = " or ".join(job.doing for job in suspects) or "something"
+        self._leave(
+            HaltpointError(
+                "HP-038",
+                f"{names} blocks the event loop, which has not turned for {blocked.seconds:.0f} s",
+                "such a call cannot be stopped, and every other call of this worker waits for it",
+                f"This process ends, and `haltpoint up` starts another; of the tool, {UNBLOCK}",
+            )
+        )
 
     async def _cancel(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
         if leases := self._handlers.running_since(time.monotonic() - _LOOK):

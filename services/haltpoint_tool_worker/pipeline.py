@@ -22,6 +22,7 @@ from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
 from haltpoint.chain.checks.sources import written_over
+from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
@@ -33,13 +34,15 @@ from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.judges import Refusal
 from haltpoint_tool_worker.admission.limits import Limits, held_back
+from haltpoint_tool_worker.admission.reconciling import unknown
+from haltpoint_tool_worker.hooks.after import withheld
 from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import cache
 from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
-from haltpoint_tool_worker.results.outcomes import Reading, read_ended, read_failure, timed_out, with_deed
+from haltpoint_tool_worker.results.outcomes import Reading, blocked, read_ended, read_failure, with_deed
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Ended, Run, Runner, Stopped
+from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Run, Runner, Stopped
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
@@ -94,13 +97,13 @@ class Pipeline:
             return self._unclaimed(job, status)
         began = time.time_ns() // 1_000_000
         if job.request.reconcile:
+            job.if_blocked = partial(self._unreconciled, job, began)
             reading = await self._admission.reconcile(job)
             return None if job.lost else self._finished(job, reading, began)
+        job.if_blocked = partial(self._uncalled, job, began)
         call = self._admission.look(job, began)
         if isinstance(call, ToolCall) and call.asks:
-            job.at_timeout = partial(self._unasked, job, began)
             call = await self._admission.ask(job, call)
-            job.at_timeout = None
             if job.lost:
                 return None
         if isinstance(call, Refusal):
@@ -126,7 +129,7 @@ class Pipeline:
             return None
         if job.trace is not None:
             job.span = self._span(job)
-        job.at_timeout = partial(self._timed_out, job, call, began)
+        job.if_blocked = partial(self._blocked, job, call, began)
         if not call.tool.is_async:
             return await self._finish(
                 job, call, began, await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
@@ -145,7 +148,6 @@ class Pipeline:
         """What is to be recorded of a call that has ended, or is left behind; what it called ends with it. A reading is
         a result that was kept.
         """
-        job.at_timeout = None
         if call.calls is not None:
             await call.calls.close()
         tool = call.tool
@@ -162,6 +164,7 @@ class Pipeline:
             await cache.keep(self._receipt_store, job, tool, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
         if call.hook_chain is not None and call.hook_chain.post and not reading.in_doubt:
+            job.if_blocked = partial(self._unreviewed, job, call, began, effect=effect)
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
         if reading.outcome.confirmation is not None:
@@ -210,16 +213,29 @@ class Pipeline:
             job.leased_at = now
         return not job.lost
 
-    def _timed_out(self, job: Job, call: ToolCall, began: int) -> Finished:
-        """What the heartbeat's thread records when the time is over and the event loop does not turn."""
+    def _blocked(self, job: Job, call: ToolCall, began: int) -> Finished:
+        """What the heartbeat's thread records when the tool blocks the event loop for good. It does not run again."""
+        reading = _judged(job, call, blocked(call.tool, call.seconds))
         ran = call.text if call.changed else None
-        return self._finished(job, _judged(job, call, timed_out(call.tool, call.seconds)), began, call.records, ran=ran)
+        return self._finished(job, reading, began, call.records, ran=ran)
 
-    def _unasked(self, job: Job, began: int) -> Finished:
-        """The same, when it is a hook or the preview that does not let the loop turn: the call was not started."""
-        words = f"{job.request.tool} was not called: {job.runs[-1].what.name} blocks the worker"
-        failure = Failure(fault_of(ErrorType.TIMEOUT, words), Cause.NO_EFFECT)
-        return self._finished(job, read_failure(failure), began)
+    def _uncalled(self, job: Job, began: int) -> Finished:
+        """The same, when it is a hook, the preview or a check of the arguments: the tool was not called."""
+        words = f"{job.request.tool} was not called: {_blocks(job)}"
+        fault = fault_of(ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True)
+        return self._finished(job, read_failure(Failure(fault, Cause.NO_EFFECT)), began)
+
+    def _unreviewed(self, job: Job, call: ToolCall, began: int, *, effect: bool) -> Finished:
+        """The same, when it is a post-hook: its tool has run, and the result is withheld (H2)."""
+        reading = withheld(call.tool, _blocks(job))
+        if effect:
+            reading = with_deed(call.tool, call.text, reading)
+        ran = call.text if call.changed else None
+        return self._finished(job, reading, began, call.records, ran=ran)
+
+    def _unreconciled(self, job: Job, began: int) -> Finished:
+        """The same, when the tool was asked whether its call happened: it stays in doubt (E5)."""
+        return self._finished(job, unknown(job.request.tool, _blocks(job)), began)
 
     def _finished(
         self,
@@ -299,6 +315,10 @@ class Pipeline:
                 telemetry.ATTEMPT: request.attempt,
             },
         )
+
+
+def _blocks(job: Job) -> str:
+    return f"{job.doing} blocked the event loop of its worker. Its author: {UNBLOCK}"
 
 
 def _judged(job: Job, call: ToolCall, reading: Reading) -> Reading:

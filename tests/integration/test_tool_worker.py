@@ -24,7 +24,7 @@ from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import BLOCKED, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.dead_letters import RequeueStatus
 from haltpoint.runtime.store.receipts import ReceiptStore
@@ -32,6 +32,7 @@ from haltpoint.runtime.store.rows import Head, Key, Kind
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.queues import read_queues
+from haltpoint.runtime.views.unserved import unserved
 from haltpoint.tools import ToolError
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
@@ -171,6 +172,21 @@ class Bench:
 @pytest.fixture
 def bench(desk: Desk, server: Any, effects: Path) -> Bench:
     return Bench(desk, server.url, effects)
+
+
+def said(bench: Bench, words: str) -> bool:
+    """Whether a process has logged this."""
+    return words in bench.effects_file.with_name("log").read_text()
+
+
+def assert_blocked(outcome: Outcome, tool: str) -> None:
+    """The outcome of a call that blocked its worker: what happened, what to do, and not again."""
+    assert outcome.error is not None
+    words = (
+        f"{tool} did not answer within 0.3 s: it blocked the event loop of its worker. Its author: declare it with def"
+    )
+    assert words in outcome.error.message
+    assert not outcome.metadata.again
 
 
 def error_of(outcome: Outcome) -> str:
@@ -446,57 +462,69 @@ async def test_a_call_that_blocks_the_event_loop_is_named_with_its_file_and_the_
     assert line["seconds"] >= 2
 
 
-async def test_a_blocking_call_with_little_time_is_named_sooner_and_comes_too_late(bench: Bench) -> None:
-    with structlog.testing.capture_logs() as lines:
-        async with bench.worker():
-            action = await bench.order("send_and_block", seconds=1.2)
-            outcome = await bench.outcome(action)
-    assert error_of(outcome) == "IN_DOUBT"
-    assert outcome.error is not None
-    assert "send_and_block did not answer within 0.3 s" in outcome.error.message
-    assert bench.effects() == [action]
-    assert [one["seconds"] < 2 for one in lines if "blocks the event loop" in one["event"]] == [True]
+async def test_e2_a_call_that_blocked_beyond_its_time_comes_too_late_and_does_not_run_again(bench: Bench) -> None:
+    """It has let go of the loop before the worker had to end, or not: that makes no difference to its chain."""
+    async with bench.process():
+        action = await bench.order("block_briefly", seconds=1)
+        outcome = await bench.outcome(action)
+    assert said(bench, "block_briefly (")
+    assert_blocked(outcome, "block_briefly")
 
 
-@pytest.mark.parametrize(("tool", "kind"), [("send_and_block", "IN_DOUBT"), ("block_briefly", "TIMEOUT")])
-async def test_e5_the_timeout_of_a_call_that_blocks_is_recorded_while_it_blocks(
-    bench: Bench, tool: str, kind: str
+@pytest.mark.parametrize(
+    ("tool", "kind", "happened"), [("send_and_block", "IN_DOUBT", 1), ("block_briefly", "TIMEOUT", 0)]
+)
+async def test_e2_a_call_that_blocks_ends_its_worker_and_is_recorded_before(
+    bench: Bench, tool: str, kind: str, happened: int
 ) -> None:
     async with bench.process() as process:
         action = await bench.order(tool, seconds=10 * PATIENCE)
+        assert await process.wait() == BLOCKED
         outcome = await bench.outcome(action)
-        assert process.returncode is None
-    assert outcome.error is not None
-    assert outcome.error.error_type.value == kind
-    assert f"{tool} did not answer within 0.3 s" in outcome.error.message
-    assert (outcome.metadata.tool, outcome.metadata.action_id, outcome.metadata.attempt) == (tool, action, 1)
-
-
-async def test_g2_a_preview_that_blocks_the_event_loop_has_one_receipt_and_no_effect(bench: Bench) -> None:
-    async with bench.process() as process:
-        action = await bench.order("delete_slowly", seconds=4)
-        outcome = await bench.outcome(action)
-        assert process.returncode is None
-        process.terminate()  # it ends when the preview has
-        assert await process.wait() == 0
-    assert outcome.error is not None
-    words = "delete_slowly was not called: the preview of delete_slowly blocks the worker"
-    assert (outcome.error.error_type.value, outcome.error.message) == ("TIMEOUT", words)
-    assert await bench.outcome(action) == outcome
-    assert bench.effects() == []
-
-
-async def test_e5_what_a_blocking_call_returns_after_its_timeout_was_recorded_is_refused(bench: Bench) -> None:
-    """A person may have said meanwhile that it did not happen: the call of before has no say any more."""
-    async with bench.process() as process:
-        action = await bench.order("send_and_block", seconds=4)
-        await bench.outcome(action)
         assert await bench.desk.pending(Stream.TOOLS, "default") == 0
-        process.terminate()  # it ends when its call has
-        assert await process.wait() == 0
-    assert error_of(await bench.outcome(action)) == "IN_DOUBT"
-    assert [one.id for one in await bench.reports()] == [f"{action}/1/done"]
-    assert bench.effects() == [action]
+    assert said(bench, f"HP-038 {tool} (")
+    assert_blocked(outcome, tool)
+    assert error_of(outcome) == kind
+    assert (outcome.metadata.tool, outcome.metadata.action_id, outcome.metadata.attempt) == (tool, action, 1)
+    assert bench.effects() == [action] * happened
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind", "words", "happened"),
+    [
+        ("delete_slowly", "TIMEOUT", "delete_slowly was not called: the preview of delete_slowly (", 0),
+        ("picky", "TIMEOUT", "picky was not called: picky blocked the event loop", 0),
+        ("send_and_review", "BLOCKED", "send_and_review was called, but its result is withheld: ", 1),
+    ],
+)
+async def test_e2_what_blocks_beside_the_tool_ends_the_worker_as_the_tool_would(
+    bench: Bench, tool: str, kind: str, words: str, happened: int
+) -> None:
+    """A preview, a check of the arguments, a post-hook: what has happened by then is known."""
+    async with bench.process(hooks=("tests.support.worker_tools:slow_review",)) as process:
+        action = await bench.order(tool, seconds=10 * PATIENCE)
+        assert await process.wait() == BLOCKED
+        outcome = await bench.outcome(action)
+    assert outcome.error is not None
+    assert outcome.error.message.startswith(words)
+    assert error_of(outcome) == kind
+    assert not outcome.metadata.again
+    assert bench.effects() == [action] * happened
+
+
+async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(bench: Bench) -> None:
+    """The one blocks in a task of its own making, so that the worker cannot tell it from the other."""
+    gate = bench.effects_file.with_name("released")
+    async with bench.process(slots=2):
+        innocent = await bench.order("read_until_released")
+        await wait_until(gate.with_name("begun").exists)
+        culprit = await bench.order("block_briefly_in_a_task", seconds=10 * PATIENCE)
+        await wait_until(lambda: said(bench, " or "))
+    gate.touch()
+    async with bench.process(slots=2) as second:
+        assert (await bench.outcome(innocent)).success
+        assert_blocked(await bench.outcome(culprit), "block_briefly_in_a_task")
+        assert await second.wait() == BLOCKED
 
 
 async def test_a_coroutine_that_waits_as_it_should_is_not_named(bench: Bench) -> None:
@@ -507,17 +535,17 @@ async def test_a_coroutine_that_waits_as_it_should_is_not_named(bench: Bench) ->
     assert [one for one in lines if "blocks the event loop" in one["event"]] == []
 
 
-async def test_a_worker_whose_event_loop_is_blocked_says_that_it_is_there(bench: Bench) -> None:
-    """Also when the call's time is over and the worker holds nothing: its queue is served, and is never told of."""
-    async with bench.process():
-        await bench.outcome(await bench.order("send_and_block", seconds=10 * PATIENCE))
-        (said,) = await bench.ready()
-        await bench.desk.redis.delete(said)
+async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench) -> None:
+    """HP-102 is told, also while the call that blocks is within its time."""
+    async with bench.process() as process:
+        await bench.order("block_the_loop", seconds=10 * PATIENCE)
 
-        async def is_said_again() -> bool:
-            return await bench.ready() == [said]
+        async def is_told() -> bool:
+            return [one.queue for one in await unserved(bench.desk.redis, bench.desk.topology, specs)] == ["default"]
 
-        await wait_until(is_said_again)
+        specs = bench.desk.tools.values()
+        await wait_until(is_told)
+        assert process.returncode is None
 
 
 # ---- slots, stopping ------------------------------------------------------------------------------------------------

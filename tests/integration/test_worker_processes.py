@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.runtime.config.errors import BLOCKED
 from haltpoint_tool_worker.registry import load
-from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, error_of
+from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, assert_blocked, error_of, said
 from tests.support import wait_until, worker_tools
 from tests.support.desk import desk_at
 from tests.support.sleeper import is_stopped
@@ -25,11 +26,6 @@ async def bench(redis: Redis, server: Any, tmp_path: Path) -> AsyncIterator[Benc
     async with desk_at(redis) as desk:
         desk.tools = {spec.name: spec for spec in load([TOOLS]).specs}
         yield Bench(desk, server.url, effects)
-
-
-def said(bench: Bench, words: str) -> bool:
-    """Whether a process has logged this."""
-    return words in bench.effects_file.with_name("log").read_text()
 
 
 # ---- frozen (R8) ----------------------------------------------------------------------------------------------------
@@ -125,6 +121,25 @@ async def test_r12_a_call_that_kills_its_worker_fails_itself_and_none_beside_it(
     assert set(codes) == {-signal.SIGKILL}
     letters = await bench.desk.redis.xlen(bench.desk.key("dead"))
     assert (len(codes), letters) == ((5, 1) if kind == "SERVER" else (1, 0))
+
+
+async def test_r12_a_call_that_blocks_its_worker_fails_itself_and_none_beside_it(bench: Bench) -> None:
+    tools = [*["read_a_while"] * 5, "block_briefly", *["read_a_while"] * 4]
+    orders: list[dict[str, Any]] = [{"seconds": 600} if tool == "block_briefly" else {} for tool in tools]
+    actions = [await bench.order(tool, **given) for tool, given in zip(tools, orders, strict=True)]
+    async with supervised(bench, 3) as codes:
+
+        async def has_ended() -> bool:
+            await bench.desk.decide_all()
+            return (await bench.desk.chain(culprit.partition(".")[0])).status == "failed"
+
+        culprit = actions.pop(5)
+        await wait_until(has_ended)
+        later = [await bench.order("read_a_while") for _ in range(4)]
+        for action in (*actions, *later):
+            assert (await bench.outcome(action)).success
+        assert codes == [BLOCKED], "it was run once, by one worker"
+    assert_blocked(await bench.outcome(culprit), "block_briefly")
 
 
 async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(bench: Bench) -> None:

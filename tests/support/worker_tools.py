@@ -8,11 +8,12 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
-from haltpoint.tools import Ctx, Option, Target, ToolError, ToolResult, tool
+from haltpoint.tools import Ctx, Option, Target, ToolError, ToolResult, hook, tool
+from haltpoint.tools.hooks import Call
 from tests.support import wait_until
 
 
@@ -213,16 +214,50 @@ async def block_briefly(seconds: float) -> float:
     return seconds
 
 
+async def block(seconds: float) -> float:
+    time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
+    return seconds
+
+
 @tool(read_only=True)
 async def block_in_a_task(seconds: float) -> float:
     """Blocks the loop in a task of its own making."""
-
-    async def block() -> float:
-        time.sleep(seconds)  # noqa: ASYNC251 - that is what it is for
-        return seconds
-
-    (done,) = await asyncio.gather(block())
+    (done,) = await asyncio.gather(block(seconds))
     return done
+
+
+@tool(read_only=True, timeout="300ms")
+async def block_briefly_in_a_task(seconds: float) -> float:
+    (done,) = await asyncio.gather(block(seconds))
+    return done
+
+
+@tool(read_only=True)
+async def read_until_released(ctx: Ctx[Book]) -> str:
+    Path(ctx.context["effects"]).with_name("begun").touch()
+    await until_released(ctx)
+    return "read"
+
+
+def asleep(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+@tool(read_only=True, timeout="300ms")
+async def picky(seconds: Annotated[float, AfterValidator(asleep)]) -> float:
+    """Looks at its arguments for too long."""
+    return seconds
+
+
+@tool(timeout="300ms")
+async def send_and_review(seconds: float, ctx: Ctx[Book]) -> None:
+    effect(ctx)
+
+
+@hook.post(tools="send_and_review")
+async def slow_review(call: Call, result: ToolResult[Any], ctx: Ctx[Book]) -> None:
+    time.sleep(call.arguments["seconds"])  # noqa: ASYNC251 - that is the mistake
 
 
 @tool(read_only=True, timeout="200ms")

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from haltpoint.contracts.results import ErrorType, HookVerdict, ToolResult
-from haltpoint.tools import hook
+from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.hooks.asking import Answer, Hearing
 from haltpoint_tool_worker.hooks.before import blocked_by
@@ -55,13 +55,16 @@ class Review(Hearing):
             self.records.append(answer.record(HookVerdict.ALLOW if same else HookVerdict.MODIFY))
 
     def _end(self, words: str) -> None:
-        self.reading, self.over = self._withheld(words), True
+        self.reading, self.over = withheld(self.tool, words), True
 
     def _blocked(self, by: Hook, said: hook.Block) -> Reading:
         if isinstance(said.result, str):
-            return self._withheld(f"blocked by {by.name}: {clean(said.result, 2000) or 'it gave no reason'}")
+            reason = clean(said.result, 2000) or "it gave no reason"
+            return withheld(self.tool, f"blocked by {by.name}: {reason}")
         return blocked_by(self.tool, by, said)
 
-    def _withheld(self, words: str) -> Reading:
-        told = f"{self.tool.spec.name} was called, but its result is withheld: {words}"
-        return read_failure(Failure(fault_of(ErrorType.BLOCKED, told), Cause.DECLARED))
+
+def withheld(tool: Tool, why: str) -> Reading:
+    """The error in place of a result that nobody may see."""
+    words = f"{tool.spec.name} was called, but its result is withheld: {why}"
+    return read_failure(Failure(fault_of(ErrorType.BLOCKED, words), Cause.DECLARED))

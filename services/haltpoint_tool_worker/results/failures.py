@@ -29,6 +29,7 @@ class Cause(Enum):
     MISUSED = "the tool called ctx.clarify or ctx.confirm wrongly, which it does before any effect"
     DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
     BROKEN = "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
+    BLOCKED = "TIMEOUT of a call that blocked the event loop of its worker"
     MALFORMED = "a result that contradicts itself or its schema (B1)"
     UNDECLARED = "any other exception"
 
@@ -67,6 +68,7 @@ TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
         Cause.MISUSED: (_ERROR, _ERROR, _ERROR, _ERROR),
         Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
         Cause.BROKEN: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+        Cause.BLOCKED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
         Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
         Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _IN_DOUBT),
     }.items()
@@ -132,8 +134,9 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
 
 
 def _may_run_again(failure: Failure, effects: Effects) -> bool:
-    """E2: a refusal for now did nothing; a failed service may be asked again where this does nothing twice; what an
-    idempotent tool's own code raised may be tried once more under its key, which the chain counts.
+    """E2: a refusal for now did nothing; a failed service may be asked again where this does nothing twice. A call that
+    blocked its worker would block the next one. What an idempotent tool's own code raised may be tried once more under
+    its key, which the chain counts.
     """
     kind, cause = failure.fault.error_type, failure.cause
     if kind is ErrorType.RATE_LIMIT:

@@ -16,6 +16,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.checks.deeds import deed_of
+from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.base import MAX_DEPTH, MAX_ITEMS, MAX_RESULT, MAX_WHOLE, value
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, NextAction, Option, Outcome, ToolResult
@@ -28,7 +29,7 @@ from haltpoint_tool_worker.results.json_safe import NO_JSON, Tamed, name_of, tam
 from haltpoint_tool_worker.results.older_style import KNOWN, in_older_style
 from haltpoint_tool_worker.results.raised import read_exception, stack_of
 from haltpoint_tool_worker.results.redaction import clean
-from haltpoint_tool_worker.running.runner import Ended, Raised, Returned, Stopped
+from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Raised, Returned, Stopped
 
 EMPTY: Final = "{}"
 MAX_OUTCOME: Final = 64 * 1024
@@ -79,6 +80,8 @@ def read_ended(ended: Ended, tool: Tool, seconds: float, no_effect: tuple[type[B
     if ended is Stopped.CANCELLED:
         words = f"{tool.spec.name} was stopped: its chain was cancelled"
         return read_failure(Failure(ErrorInfo(ErrorType.UNKNOWN, words), Cause.BROKEN))  # the tool did not fail
+    if ended is Stopped.BLOCKED:
+        return blocked(tool, seconds)
     return timed_out(tool, seconds) if ended is Stopped.TIMED_OUT else None
 
 
@@ -108,6 +111,14 @@ def timed_out(tool: Tool, seconds: float) -> Reading:
     """Why a call that took too long has no result."""
     words = f"{tool.spec.name} did not answer within {seconds:g} s"
     return read_failure(Failure(fault_of(ErrorType.TIMEOUT, words), Cause.BROKEN))
+
+
+def blocked(tool: Tool, seconds: float) -> Reading:
+    """Why a call that kept the event loop from turning has no result; it does not run again (E2)."""
+    late = f"{tool.spec.name} did not answer within {seconds:g} s"
+    words = f"{late}: it blocked the event loop of its worker. Its author: {UNBLOCK}"
+    fault = fault_of(ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False)
+    return read_failure(Failure(fault, Cause.BLOCKED))
 
 
 def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:

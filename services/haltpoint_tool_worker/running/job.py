@@ -1,7 +1,9 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
+import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct, field
 from opentelemetry.trace import Span
@@ -24,9 +26,9 @@ class Job(Struct, eq=False):
 
     `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
     its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
-    with it, and `effects` what these did, by their keys (C14). `at_timeout` makes what is recorded when the time of its
-    tool is over and the event loop does not turn; None while its tool does not run. `left`: its tool does not end, and
-    another task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
+    with it, and `effects` what these did, by their keys (C14). `if_blocked` makes what is recorded when it blocks the
+    event loop for good; None before it has begun and when it has ended. `left`: its tool does not end, and another
+    task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
     limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
     the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `told_at` is when its
     progress was shown last (monotonic clock). `kept_as` is the name under which its result is kept for equal calls.
@@ -48,7 +50,7 @@ class Job(Struct, eq=False):
     runs: list[Run] = field(default_factory=list)
     calls: list[NestedCall] = field(default_factory=list)
     effects: dict[str, str] = field(default_factory=dict)
-    at_timeout: Callable[[], Finished] | None = None
+    if_blocked: Callable[[], Finished] | None = None
     span: Span | None = None
     left: bool = False
     ran: bool = False
@@ -80,6 +82,21 @@ class Job(Struct, eq=False):
     def lease(self) -> Lease:
         """As a heartbeat names it."""
         return Lease(self.ref, self.request.action_id, self.epoch)
+
+    @property
+    def doing(self) -> str:
+        """What of it runs now, with its file: a hook, its tool; the tool's name before and after."""
+        run = next((run for run in reversed(self.runs) if not run.gone), None)
+        return self.request.tool if run is None else f"{run.what.name} ({run.what.place})"
+
+    def is_in(self, task: "asyncio.Task[Any] | None") -> bool:
+        """Whether a coroutine of it runs in this task. For any thread."""
+        return task is not None and any(run.task is task and not run.gone for run in list(self.runs))
+
+    def blocks_loop(self) -> None:
+        """What runs of it keeps the event loop from turning. For any thread."""
+        if self.runs:
+            self.runs[-1].blocked = True
 
     def ids(self) -> dict[str, str]:
         """What the lines of the log are about."""

@@ -1,59 +1,83 @@
-"""Whether the event loop turns while coroutines of tools run in it, seen from the heartbeat's thread.
+"""Whether the event loop turns, seen from the heartbeat's thread.
 
-An async tool that waits without `await` stops every other call of its worker, and their time limits too. It cannot be
-stopped, so the log names it, with its file and what to do.
+An async tool that waits without `await` stops every other call of its worker, and their time limits too. Nothing can
+stop it but the end of the process. So the log names it soon, with its file and what to do, and a loop that has not
+turned for the call's timeout and a moment is reported as blocked for good.
 """
 
 import asyncio
+import threading
 import time
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
+from msgspec import Struct
+
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT
 from haltpoint.runtime.observability import logs
-from haltpoint_tool_worker.running.runner import Run
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import GRACE, UNBLOCK
 
 EVERY: Final = 0.25
 """Seconds between two looks."""
 PATIENCE: Final = 2.0
-"""Seconds without a turn of the loop; fewer for a tool with less time."""
+"""Seconds without a turn after which a call is named in the log; fewer for a tool with less time."""
+
+Suspects = Callable[["asyncio.Task[Any] | None"], Sequence[Job]]
+"""The jobs one of which keeps the loop from turning while it is in this task."""
 
 _log = logs.get(__name__)
 
 
+class Blocked(Struct, frozen=True):
+    """A loop that has not turned for too long."""
+
+    seconds: float
+    suspects: Sequence[Job]
+
+
 class LoopWatch:
-    """`running` are the tasks of the loop in which tools and hooks run; only read from the thread that looks."""
+    """Looks at one event loop from another thread."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, running: Mapping[asyncio.Task[None], Run]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, suspects: Suspects) -> None:
         self._loop = loop
-        self._running = running
-        self._asked = 0.0
-        self._waits = False
-        self._named: set[Run] = set()
+        self._suspects = suspects
+        self._turned = threading.Event()
+        self._turned.set()
+        self._looked = time.monotonic()
+        self._seconds = 0.0
+        self._named = False
 
-    def look(self) -> None:
-        """Ask the loop for a turn while something runs in it; name what has kept it from one for too long."""
-        if not self._waits:
-            if self._running:
-                self._asked, self._waits = time.monotonic(), True
-                self._loop.call_soon_threadsafe(self._turned)
-            return
-        seconds = time.monotonic() - self._asked
-        for run in self._blocking():
-            if run not in self._named and seconds >= min(PATIENCE, run.seconds):
-                self._named.add(run)
-                _log.warning(
-                    f"{run.what.name} ({run.what.place}) blocks the event loop, and with it every call of this worker",
-                    seconds=round(seconds, 1),
-                    hint="declare it with def, which runs it in a thread, or await what it waits for",
-                )
+    def look(self) -> Blocked | None:
+        """Ask the loop for a turn; return what is known when it has not turned for too long."""
+        passed = time.monotonic() - self._looked
+        self._looked += passed
+        if self._turned.is_set():
+            self._ask()
+            return None
+        # A process that was paused has not been blocked meanwhile.
+        self._seconds += min(passed, 2 * EVERY)
+        suspects = self._suspects(asyncio.current_task(self._loop))
+        times = [job.request.timeout for job in suspects] or [DEFAULT_TIMEOUT]
+        if not self._named and self._seconds >= min(PATIENCE, *times):
+            self._name(suspects)
+        if self._seconds < max(times) + GRACE:
+            return None
+        return Blocked(self._seconds, suspects)
 
-    def _turned(self) -> None:
-        self._named.clear()
-        self._waits = False
+    def _ask(self) -> None:
+        self._turned.clear()
+        self._seconds = 0.0
+        self._named = False
+        self._loop.call_soon_threadsafe(self._turned.set)
 
-    def _blocking(self) -> list[Run]:
-        """The run whose task the loop is in; when that is a task of their own making, all that may have made it."""
-        running = dict(self._running)
-        task = asyncio.current_task(self._loop)
-        run = None if task is None else running.get(task)
-        return list(running.values()) if run is None else [run]
+    def _name(self, suspects: Sequence[Job]) -> None:
+        self._named = True
+        for job in suspects:
+            _log.warning(
+                f"{job.doing} blocks the event loop, and with it every call of this worker",
+                seconds=round(self._seconds, 1),
+                hint=UNBLOCK,
+            )
+        if len(suspects) == 1:
+            suspects[0].blocks_loop()

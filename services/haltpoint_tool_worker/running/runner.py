@@ -3,8 +3,8 @@
 A coroutine runs in the task that calls it (`here`), or in one of its own (`run`); another function runs in a thread. A
 coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
 which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
-is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped; what it
-returns after its time comes too late.
+is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped
+(`loop_watch`); what it returns after its time comes too late.
 """
 
 import asyncio
@@ -25,8 +25,10 @@ from haltpoint.tools.callback import Callback
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.running.threads import Threads
 
-_GRACE: Final = 1.0
+GRACE: Final = 1.0
 """Seconds that a cancelled coroutine has to end."""
+UNBLOCK: Final = "declare it with def, which runs it in a thread, or await what it waits for"
+"""What the author of a coroutine that blocks the event loop can do."""
 _JITTER: Final = 0.05
 """Seconds that an event loop may be late without being blocked."""
 
@@ -47,6 +49,7 @@ class Stopped(Enum):
     """Why a tool was not waited for."""
 
     TIMED_OUT = "timed out"
+    BLOCKED = "blocked the event loop until its time was over"
     CANCELLED = "cancelled"
     LOST = "lost"
 
@@ -62,7 +65,8 @@ class Run(Struct, eq=False):
     """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind; then `left` hears
     why. `gone`: nothing of it runs any more.
 
-    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped.
+    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped. `blocked`: it
+    has kept the loop from turning.
     """
 
     what: Runnable
@@ -73,18 +77,10 @@ class Run(Struct, eq=False):
     task: "asyncio.Task[Any] | None" = None
     stopped: Stopped | None = None
     late: bool = False
+    blocked: bool = False
     over: bool = False
     gone: bool = False
     when_gone: Callable[[], None] | None = None
-
-    @property
-    def overdue(self) -> bool:
-        """Whether it is a coroutine that should have been stopped: it, or another, keeps the event loop from turning.
-
-        For any thread. A function in a thread of its own may have returned, and the loop could not hear of it.
-        """
-        latest = self.began + 1.01 * self.seconds + _GRACE  # when a loop that turns has stopped it for sure
-        return self.what.is_async and not self.over and time.monotonic() > latest
 
     def stop(self, why: Stopped) -> None:
         """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment when its chain was
@@ -98,7 +94,7 @@ class Run(Struct, eq=False):
         elif why is not Stopped.CANCELLED:
             self._leave()
             return
-        asyncio.get_running_loop().call_later(_GRACE, self._leave)
+        asyncio.get_running_loop().call_later(GRACE, self._leave)
 
     def finish(self, answer: Returned | Raised) -> Ended | None:
         """Return the outcome for the caller; None if it stopped waiting."""
@@ -108,7 +104,7 @@ class Run(Struct, eq=False):
         if was_over:
             return None
         if self.late:
-            return Stopped.TIMED_OUT
+            return Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
         taken = self.stopped is None or (self.stopped is not Stopped.LOST and isinstance(answer, Returned))
         return answer if taken else self.stopped
 
@@ -152,22 +148,18 @@ class Runner:
         self._limits = _Limits()
         self._closed = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.running: dict[asyncio.Task[Any], Run] = {}
-        """The tasks of the coroutines that run."""
 
     async def here(self, run: Run, arguments: dict[str, Any]) -> Ended | None:
         """Run a coroutine in our own task; None when it was left behind. Never raises what it raises."""
         loop = asyncio.get_running_loop()
         task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
         stopping = self._limits.add(loop, run)
-        self.running[task] = run
         try:
             answer: Returned | Raised = Returned(await run.what.function(**arguments))
             # The loop did not turn, or it would have been stopped.
             run.late = run.stopped is None and loop.time() > run.until + _JITTER
         except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
             answer = Raised(error)
-        del self.running[task]
         stopping.discard(run)
         if task.cancelling():
             if self._closed and run.stopped is None:
@@ -202,7 +194,7 @@ class Runner:
         except asyncio.CancelledError:  # the tool that has called this one is stopped
             run.stop(Stopped.LOST)
             if run.task is not None:
-                await asyncio.wait({run.task}, timeout=_GRACE / 2)  # the other half is the caller's own
+                await asyncio.wait({run.task}, timeout=GRACE / 2)  # the other half is the caller's own
             raise
 
     def _begin(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:

@@ -167,7 +167,7 @@ async def test_what_a_tool_leaves_in_its_context_is_for_no_other(worker: Worker)
 async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner_module, "_GRACE", 0.01)
+    monkeypatch.setattr(runner_module, "GRACE", 0.01)
     await worker.read("stubborn", "quick")
     await wait_until(lambda: len(worker.receipts.written) == 2)
     error = worker.receipts.written[1].outcome.error
@@ -187,7 +187,7 @@ async def test_a_worker_is_stuck_while_it_can_read_no_more_and_all_that_it_holds
     def stuck() -> bool:
         return worker.handlers.slots.stuck(len(worker.handlers.left_over))
 
-    monkeypatch.setattr(runner_module, "_GRACE", 0.01)
+    monkeypatch.setattr(runner_module, "GRACE", 0.01)
     reading = asyncio.create_task(worker.read(*["stubborn"] * 8, "patient"))
     await wait_until(lambda: len(worker.receipts.written) == 8)
     await asyncio.sleep(0)

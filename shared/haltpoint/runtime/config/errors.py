@@ -30,6 +30,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-035": "The escalation handler cannot be loaded.",
     "HP-036": "Calls that do not end hold the slots of a worker.",
     "HP-037": "The agents file cannot be used.",
+    "HP-038": "A call blocked the event loop of its worker.",
     "HP-040": "The command line is not valid.",
     "HP-041": "A file cannot be read, or has the wrong content.",
     "HP-042": "The embedded server cannot start.",
@@ -63,6 +64,8 @@ MOST_WORDS: Final = 2000
 
 HOPELESS: Final = 2
 """The exit code of a service that would end the same way each time: settings, address, tools or stored chains."""
+BLOCKED: Final = 3
+"""The exit code of a service whose event loop was blocked for good."""
 
 
 class HaltpointError(Exception):

@@ -2,15 +2,16 @@
 
 import asyncio
 import gc
+import os
 import signal
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, NoReturn
 
 import stamina
 import uvloop
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime.config.errors import HOPELESS, HaltpointError, unforeseen
+from haltpoint.runtime.config.errors import BLOCKED, HOPELESS, HaltpointError, unforeseen
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs
 
@@ -24,7 +25,8 @@ _log = logs.get(__name__)
 def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
     """Run a service as this process.
 
-    Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 130 stopped again while it drained.
+    Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 3 ended by `leave`, 130 stopped again
+    while it drained.
     """
     logs.configure(settings.log, service=name.value)
     stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words
@@ -34,6 +36,12 @@ def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Sett
     gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_guarded(run, settings))
+
+
+def leave(error: HaltpointError) -> NoReturn:
+    """End this process at once, from any thread: its event loop is blocked for good."""
+    _log.critical(str(error), code=error.code)
+    os._exit(BLOCKED)
 
 
 async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:

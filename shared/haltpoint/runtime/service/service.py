@@ -192,8 +192,7 @@ class Service:
     def _key(self) -> str:
         return self.topology.key(0, "service", self.name.value, self.instance)
 
-    async def announce(self, redis: Redis) -> None:
-        """Say that we are here, over this connection: from another thread too, while our event loop is blocked."""
+    async def _announce(self) -> None:
         told = {
             "name": self.name.value,
             "instance": self.instance,
@@ -203,14 +202,14 @@ class Service:
             "since": self._since,
             **self.about,
         }
-        pipeline = redis.pipeline(transaction=False)
+        pipeline = self.redis.pipeline(transaction=False)
         pipeline.sadd(self.topology.key(0, "services"), self._key)
         pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
         await pipeline.execute()
         self._last_heartbeat = time.monotonic()
 
     async def _heartbeat(self) -> None:
-        await self.announce(self.redis)
+        await self._announce()
         if self._refused is not None:
             _log.info("the server accepts writes again", code=self._refused)
             self._refused = None
