@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config import agents_file, policy_file
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.service import service
@@ -51,9 +51,10 @@ class Partitions:
         )
         self._owned: dict[int, _Owned] = {}
         file = policy_file.read(here.settings.policy_file)
+        agents = agents_file.read(here.settings.agents_file)
         catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
         decided_by = policy_of(policy, file, here.settings.language, here.settings.lease)
-        self.world = CurrentWorld(catalogue, self._store.agents, decided_by)
+        self.world = CurrentWorld(catalogue, agents, decided_by)
         dead_letters = DeadLetters(here.calls, here.topology)
         self._parts = Parts(self._store, ChainCache(), self.world, dead_letters, self.tracing)
         self.leases = Leases(
@@ -69,12 +70,6 @@ class Partitions:
     async def fire_due(self) -> None:
         """Look at the timers of all partitions that are ours."""
         await deadlines.fire_due(self._store, [(p, owned.clock) for p, owned in self._owned.items()])
-
-    async def sweep(self) -> None:
-        """Free what chains that are over have left taken, of the agents that are counted in the partitions that are
-        ours.
-        """
-        await asyncio.gather(*map(self._store.places.sweep, self.leases.held))
 
     async def _take(self, partition: int) -> bool:
         lease = await self._store.lease(partition, self._here.instance, self._lease)
@@ -118,7 +113,6 @@ async def run(settings: Settings) -> None:
         here.every(1.0, partitions.world.refresh, "tools")
         here.every(settings.executor_lease / 4, partitions.leases.tick, "leases")
         here.every(deadlines.EVERY, partitions.fire_due, "deadlines")
-        here.every(settings.executor_lease, partitions.sweep, "places")
         await here.serve()
         await partitions.leases.close()
         await asyncio.to_thread(partitions.tracing.close)

@@ -14,7 +14,7 @@ waited for it.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -39,7 +39,7 @@ from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign
-from haltpoint_executor.places import give_back, with_places
+from haltpoint_executor.routing import with_counts
 from haltpoint_executor.spans import EventSpans
 from haltpoint_executor.tree import Trees
 from haltpoint_executor.world import CurrentWorld
@@ -152,8 +152,7 @@ class Executor:
             await self._world.know(
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
-            agents = [one.chain for one in known.values() if one.chain.task.assigned is not None]
-            worlds = await self._worlds(agents, heard) if agents else {}
+            worlds = await self._worlds([one.chain for one in known.values()])
             spans: list[Span] = []
             now = self._clock.now()
             decided = [
@@ -169,12 +168,14 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
-    async def _worlds(self, chains: list[Chain], heard: Mapping[str, ChainEvents]) -> dict[str, World]:
-        """The worlds of chains that agents work on, by their ids: with their trees, and their places."""
-        around = await self._trees.around(chains)
-        worlds = {one.id: replace(self._world.of(one.task), tree=around.get(one.id, ())) for one in chains}
-        messages = {one.id: [received.message for received in heard[one.id].received] for one in chains}
-        return await with_places(self._store.places, chains, worlds, messages)
+    async def _worlds(self, chains: Sequence[Chain]) -> dict[str, World]:
+        """By the id of a chain its world, where it is another than that of all: with the chains of its tree, or, before
+        it is routed, with what its strategy counts.
+        """
+        agents = [one for one in chains if one.task.assigned is not None]
+        around = await self._trees.around(agents) if agents else {}
+        worlds = {one.id: replace(self._world.of(one.task), tree=around.get(one.id, ())) for one in agents}
+        return worlds | await with_counts(chains, self._world.value, self._store.agents)
 
     def _decide(
         self, events: ChainEvents, loaded: Loaded, world: World | None, now: int, spans: list[Span]
@@ -207,6 +208,8 @@ class Executor:
                 if isinstance(message, MessageLost):
                     return ChainCommit(loaded, (), entries, error)
                 return None
+            if decision.chain.task is not chain.task:  # it has its agent now
+                world = self._world.of(decision.chain.task)
             chain, trace = decision.chain, loaded.trace
             if span is not None:
                 trace = telemetry.context_of(span, trace)
@@ -233,9 +236,6 @@ class Executor:
                 telemetry.finish(span)
         self._clock.told(batch.now)
         conflicts: list[str] = []
-        ended = [one.loaded.chain for one in batch.chains if one.loaded is not None and one.loaded.chain.status.final]
-        if over := [chain for chain in ended if chain.task.assigned is not None]:
-            await give_back(self._store.places, [(chain, self._world.of(chain.task).agents) for chain in over])
         for commit, committed in zip(commits, batch.chains, strict=True):
             chain_id = commit.loaded.chain.id
             if committed.loaded is not None:

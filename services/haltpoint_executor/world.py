@@ -36,14 +36,6 @@ class ReadsTools(Protocol):
         ...
 
 
-class ReadsAgents(Protocol):
-    """The versions of the agents file."""
-
-    async def version(self, digest: str) -> Agents:
-        """What a version says; one that is forgotten says nothing."""
-        ...
-
-
 class CurrentWorld:
     """The `World` as of the last reading of the catalogue. Read each second, and when an event names an unknown tool.
 
@@ -51,47 +43,44 @@ class CurrentWorld:
     waits for its tools before the first task (the gateway's /readyz does).
     """
 
-    def __init__(self, catalogue: ReadsTools, versions: ReadsAgents, policy: Policy) -> None:
+    def __init__(self, catalogue: ReadsTools, agents: Agents, policy: Policy) -> None:
         self._catalogue = catalogue
-        self._versions = versions
-        self._agents: dict[str, Agents] = {}
         self._seen: dict[tuple[object, ...], World] = {}
-        self.value = World(policy=policy)
+        self.value = World(policy=policy, agents=agents)
 
     def of(self, task: Task) -> World:
-        """The world as the agent of a task sees it: with the agents of its version that it may hand this on to."""
-        if (assigned := task.assigned) is None or assigned.version not in self._agents:
+        """The world as the agent of a task sees it: with the agents that it may hand this on to."""
+        if task.assigned is None:
             return self.value
-        key = (assigned.version, task.agent, task.tools)
+        key = (task.agent, task.tools)
         if key not in self._seen:
             if len(self._seen) >= _REMEMBERED:
                 self._seen = {}
-            agents = self._agents[assigned.version]
-            tools = with_agents(self.value.tools, agents, task)
-            self._seen[key] = replace(self.value, tools=tools, agents=agents)
+            tools = with_agents(self.value.tools, self.value.agents, task)
+            self._seen[key] = replace(self.value, tools=tools)
         return self._seen[key]
 
     async def refresh(self) -> None:
         """Read the catalogue. Raises redis-py's errors."""
         tools = await self._catalogue.read()
         if tools != self.value.tools:
-            self.value, self._seen = World(tools=tools, policy=self.value.policy), {}
+            self.value, self._seen = replace(self.value, tools=tools), {}
 
     async def know(self, batch: Iterable[tuple[ToExecutor, Chain]]) -> None:
-        """Look again when a message of the batch names an unknown tool, or when all tools that there are count.
-        Read the versions of the agents file that its chains keep.
-        """
-        tools, stale = self.value.tools, False
+        """Look again when a message of the batch names an unknown tool, or when all tools that there are count."""
+        tools = self.value.tools
         for message, chain in batch:
-            if (assigned := chain.task.assigned) is not None and assigned.version not in self._agents:
-                found = await self._versions.version(assigned.version)
-                if found.agents:  # one that cannot be read may be applied again
-                    self._agents[assigned.version] = found
-            if stale or isinstance(message, ToolCompleted):
+            if isinstance(message, ToolCompleted):
                 continue  # as most are; it names none
-            if takes_all_tools(message, chain) or not tools.keys() >= tools_named(message, chain):
+            unknown = not tools.keys() >= tools_named(message, chain)
+            if unknown or self._takes_all_tools(message, chain):
                 await self.refresh()
-                stale = True
+                return
+
+    def _takes_all_tools(self, message: ToExecutor, chain: Chain) -> bool:
+        """Whether every tool that is served just then counts; so it does where an agent may work open-ended."""
+        begins = isinstance(message, TaskSubmitted) and chain.task.plan is None
+        return takes_all_tools(message, chain) or (begins and bool(self.value.agents.agents))
 
 
 def tools_named(message: ToExecutor, chain: Chain) -> set[str]:

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config import agents_file, policy_file
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
 from haltpoint.runtime.service import service
@@ -86,6 +86,7 @@ def assemble(
     catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
     return Gateway(
         settings=settings,
+        agents=agents_file.read(settings.agents_file),
         store=Store(
             calls,
             topology,

@@ -8,6 +8,7 @@ from fastapi import Security
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.inbox import Inbox
@@ -28,6 +29,7 @@ class Gateway:
     """
 
     settings: Settings
+    agents: Agents
     store: Store
     inbox: Inbox
     catalogue: ToolCatalogue

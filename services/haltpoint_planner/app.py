@@ -7,7 +7,7 @@ from functools import partial
 import httpx
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config import agents_file, policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import telemetry
@@ -32,10 +32,12 @@ async def run(settings: Settings) -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
     retention = settings.limits.retention
     policy = policy_file.read(settings.policy_file)
+    agents = agents_file.read(settings.agents_file)
     tracing = telemetry.start_tracing(Party.PLANNER.value)
     async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
+        catalogue = ToolCatalogue(here.calls, here.topology, policy.blocked_tools)
         handler = PlannerHandler(
-            ContextReader(here.calls, here.topology, ToolCatalogue(here.calls, here.topology, policy.blocked_tools)),
+            ContextReader(here.calls, here.topology, catalogue, agents),
             Models(settings.model, http),
             ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology),

@@ -14,11 +14,12 @@ from typing import Final
 import uvloop
 from msgspec import structs
 
-from haltpoint.chain.words.routing import choice_of
+from haltpoint.chain.words.routing import BY_STRATEGY
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from tests.bench import system
+from tests.support.agents_toml import written
 
 AGENTS, RULES, ROUNDS = 20, 50, 400
 
@@ -52,7 +53,7 @@ def decision_ms(strategy: Strategy = Strategy.RULE) -> dict[str, float]:
     file, task, times = agents(strategy), Task(goal=GOAL, agent=SUPERVISOR), list[float]()
     for _ in range(2000):
         started = time.thread_time()
-        choice_of(task, file, 1)
+        BY_STRATEGY[strategy](task, file, {}, 1)
         times.append((time.thread_time() - started) * 1000)
     return _spread(times)
 
@@ -61,11 +62,11 @@ def task_ms(folder: Path) -> dict[str, dict[str, float]]:
     """From submission to the end of a chain of one step on an idle system: named, and routed by the last rule. In turn,
     so that a slow moment of the machine meets both.
     """
-    with system.system(folder) as (server, _):
+    folder.mkdir(parents=True, exist_ok=True)
+    with system.system(folder, agents=written(agents(), folder)) as (server, _):
 
         async def measure() -> dict[str, dict[str, float]]:
             async with system.driver(server.url) as drive:
-                await drive.store.agents.apply(agents(), 100)
                 routed = system.sequence(1)
                 named = structs.replace(routed, agent="agent7")
                 times: dict[str, list[float]] = {"named": [], "routed": []}

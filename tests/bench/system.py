@@ -128,7 +128,13 @@ async def _end(reader: Any, ends: dict[Any, Any], topology: Topology) -> float:
 
 @contextmanager
 def system(
-    folder: Path, *, executors: int = 1, workers: int = 1, slots: int = 256, traced: str = ""
+    folder: Path,
+    *,
+    executors: int = 1,
+    workers: int = 1,
+    slots: int = 256,
+    traced: str = "",
+    agents: Path | None = None,
 ) -> Iterator[tuple[EmbeddedServer, dict[str, int]]]:
     """A server and its services; the pids are named server, executor, executor-2, worker, worker-2 ...
 
@@ -144,6 +150,7 @@ def system(
             "HALTPOINT_STATE_DIR": str(folder / "state"),
             "OTEL_EXPORTER_OTLP_ENDPOINT": traced,
         }
+        environment |= {} if agents is None else {"HALTPOINT_AGENTS_FILE": str(agents)}
         pids = {"server": server.pid or 0}
         for name, count in (("executor", executors), ("tool-worker", workers)):
             for number in range(1, count + 1):

@@ -28,7 +28,7 @@ from tests.support.builders import call, plan, tool_step
 
 QUESTIONS: Final = 5
 SEEDS: Final = 100
-LEVELS: Final = ("desk", "team", "clerk", "junior")
+LEVELS: Final = ("front", "team", "clerk", "junior")
 ROLES: Final = (Party.EXECUTOR, Party.PLANNER, Party.WORKER, Party.GATEWAY)
 FILE: Final = Agents(
     agents=tuple(
@@ -103,9 +103,9 @@ class Parked:
     def _task(self, things: list[str]) -> Task:
         """A root that a model works on; one with several things hands them on side by side, by a plan of its own."""
         if len(things) == 1:
-            return Task(goal=f"desk: {things[0]}", agent="desk", style=Style.REACT, intent=Intent())
+            return Task(goal=f"front: {things[0]}", agent="front", style=Style.REACT, intent=Intent())
         steps = [tool_step(one, call("team", task=f"team: {one}")) for one in things]
-        return Task(goal="Paint", plan=plan(*steps), agent="desk", parallel=QUESTIONS)
+        return Task(goal="Paint", plan=plan(*steps), agent="front", parallel=QUESTIONS)
 
     # ---- services
 
@@ -174,10 +174,9 @@ async def run_parked(seed: int, folder: Path) -> None:
     """Let it happen, and judge."""
     async with (
         ScriptedModel(SCRIPT) as model,
-        System(folder, partitions=1 + seed % 2, model_url=model.base_url) as system,
+        System(folder, partitions=1 + seed % 2, model_url=model.base_url, agents=FILE) as system,
     ):
         system.person.away = True
-        await system.store.agents.apply(FILE, 3600)
         recorder = Recorder(system.history, "answers")
         try:
             parked = Parked(system, recorder, seed)

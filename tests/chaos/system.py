@@ -29,6 +29,7 @@ from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.views.chains import ChainView
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, ModelSettings, Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
@@ -47,6 +48,7 @@ from tests.proofs.history import check
 from tests.proofs.records import Ended, Recorder, Submitted
 from tests.proofs.rules import Violation
 from tests.support import PATIENCE, wait_until
+from tests.support.agents_toml import written
 from tests.support.builders import call, plan, tool_step
 
 QUEUE: Final = "chaos"
@@ -94,7 +96,9 @@ class Child:
 class System:
     """All of it on one folder, from entering to leaving."""
 
-    def __init__(self, folder: Path, *, partitions: int = 1, model_url: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, partitions: int = 1, model_url: str | None = None, agents: Agents | None = None
+    ) -> None:
         self.folder = folder
         self.history = folder / "history"
         self.history.mkdir()
@@ -107,6 +111,7 @@ class System:
             tools=("tests.chaos.tools", "tests.chaos.mixed_tools"),
             skills=(Path(__file__).with_name("skills"),),
             state_dir=folder,
+            agents_file=None if agents is None else written(agents, folder),
             lease=2,
             heartbeat=0.5,
             executor_lease=1,

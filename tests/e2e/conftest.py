@@ -10,6 +10,8 @@ import os
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -17,14 +19,16 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
+from tests.chaos.parked import FILE
 from tests.chaos.parked import rules as asking_below
-from tests.e2e.agents import AGENTS
+from tests.e2e.agents import AGENTS, AGENTS_FILE
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.routers import ROUTERS
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
+from tests.support.agents_toml import written
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,6 +52,16 @@ def receiver() -> Iterator[Receiver]:
 def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Running]:
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
+    written(FILE, folder)
+    with (folder / "agents.toml").open("a") as file:
+        file.write(AGENTS_FILE)
+    with run_system(folder, receiver) as running:
+        yield running
+
+
+@contextmanager
+def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
+    """A system with the `agents.toml` of this folder."""
     script = folder / "script.json"
     rules = (
         script_for("Tell", "contacts_good")
@@ -64,6 +78,7 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
         "HALTPOINT_STATE_DIR": str(state),
+        "HALTPOINT_AGENTS_FILE": str(folder / "agents.toml"),
         "HALTPOINT_TOOLS": "haltpoint.examples.contacts.tools,tests.e2e.tools",
         "HALTPOINT_SKILLS": "shared/haltpoint/examples/contacts/skills,tests/e2e/skills",
         "HALTPOINT_POLICY_FILE": "tests/e2e/policy.toml",

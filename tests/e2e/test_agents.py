@@ -1,33 +1,15 @@
 """Agents over real processes: a task is handed on, a person is asked below, and each answer says what was done (I)."""
 
-import json
-from pathlib import Path
-
-import pytest
-
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.tasks import Task
-from tests.e2e.agents import AGENTS_FILE
 from tests.e2e.otlp import Received, Receiver
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
 
 
-@pytest.fixture
-async def agents(system: Running, tmp_path: Path) -> str:
-    """The version of the agents file, which is applied."""
-    file = tmp_path / "agents.toml"
-    file.write_text(AGENTS_FILE)
-    done = await system.typed("agent", "apply", str(file), "--json")
-    assert done.returncode == 0, done.stderr
-    return str(json.loads(done.stdout)["version"])
-
-
-async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
-    system: Running, client: Client, agents: str
-) -> None:
+async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(system: Running, client: Client) -> None:
     run = await client.run(task={"goal": "Brief Jane I am late", "agent": "desk"})
     result = await run.result()
     assert (result.status, result.chain.agent, result.chain.violations) == ("completed", "desk", ())
@@ -42,8 +24,6 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
     assert (action.child, action.receipt.metadata.agent) == (child.id, "courier")
     assert result.chain.usage.turns == 2 + child.usage.turns
     assert [one.violation for step in child.steps for one in step.violations] == []
-    listed = {one.name: one for one in (await client.agents()).items}
-    assert {listed["desk"].version, listed["courier"].version} == {agents}
     assert "\tFinds a person and sends them a message.\n" in (await system.typed("agent", "list")).stdout
     shown = (await system.typed("agent", "show", "desk")).stdout
     assert "may hand on to: courier" in shown
@@ -51,7 +31,7 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
 
 
 async def test_i1_a_question_below_is_answered_and_only_its_chain_continues_after_a_crash(
-    system: Running, client: Client, agents: str
+    system: Running, client: Client
 ) -> None:
     run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
     child = f"{run.id}~react-1"
@@ -75,7 +55,7 @@ async def _waits(client: Client, chain_id: str) -> bool:
         return False
 
 
-async def test_c6_what_one_agent_has_looked_up_another_may_use(system: Running, client: Client, agents: str) -> None:
+async def test_c6_what_one_agent_has_looked_up_another_may_use(system: Running, client: Client) -> None:
     run = await client.run(task={"goal": "Relay Jane the words I am late", "agent": "desk"})
     result = await run.result()
     assert (result.status, result.answer.text.partition("\n")[0]) == ("completed", "It was passed on.")
@@ -88,7 +68,7 @@ async def test_c6_what_one_agent_has_looked_up_another_may_use(system: Running, 
 
 
 async def test_i1_a_careless_agent_does_nothing_that_it_may_not_and_its_words_are_no_deeds(
-    system: Running, client: Client, agents: str
+    system: Running, client: Client
 ) -> None:
     run = await client.run(task={"goal": "Shout Jane I am late", "agent": "desk"})
     result = await run.result()
@@ -98,9 +78,7 @@ async def test_i1_a_careless_agent_does_nothing_that_it_may_not_and_its_words_ar
     assert (result.answer.deeds, system.sent(run.id), system.sent(child.id)) == ((), [], [])
 
 
-async def test_r1_whoever_cancels_the_task_cancels_what_it_was_handed_on_to(
-    system: Running, client: Client, agents: str
-) -> None:
+async def test_r1_whoever_cancels_the_task_cancels_what_it_was_handed_on_to(system: Running, client: Client) -> None:
     run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
     child = f"{run.id}~react-1"
     await wait_until(lambda: _waits(client, child))
@@ -112,7 +90,7 @@ async def test_r1_whoever_cancels_the_task_cancels_what_it_was_handed_on_to(
 
 
 async def test_r1_ten_agents_at_work_are_cancelled_with_the_task_and_their_tools_hear_of_it(
-    system: Running, client: Client, agents: str
+    system: Running, client: Client
 ) -> None:
     posts = [f"post{number}" for number in range(10)]
     steps = [tool_step(post, call("guard", task=f"Watch {post}")) for post in posts]
@@ -136,25 +114,8 @@ async def test_r1_ten_agents_at_work_are_cancelled_with_the_task_and_their_tools
     await wait_until(lambda: sorted(system.written(run.id)) == sorted(lines))
 
 
-async def test_a_change_of_the_file_counts_for_chains_that_begin_later(
-    system: Running, client: Client, agents: str, tmp_path: Path
-) -> None:
-    run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
-    child = f"{run.id}~react-1"
-    await wait_until(lambda: _waits(client, child))
-    other = tmp_path / "other.toml"
-    other.write_text('[[agents]]\nname = "legal"\ndescription = "Reads contracts."')
-    assert (await system.typed("agent", "apply", str(other))).returncode == 0
-    (request,) = [one for one in (await client.requests()).items if one.chain_id == child]
-    await client.answer(request.id, option_id=request.options[0].id)
-    assert (await run.result()).status == "completed"
-    refused = await system.typed("run", "Brief Jane I am late", "--agent", "desk")
-    assert refused.returncode == 2
-    assert "There are: legal" in refused.stderr
-
-
 async def test_the_spans_of_an_agent_are_in_the_trace_of_the_root(
-    system: Running, client: Client, agents: str, receiver: Receiver
+    system: Running, client: Client, receiver: Receiver
 ) -> None:
     run = await client.run(task={"goal": "Brief Jane I am here", "agent": "desk"})
     assert (await run.result()).status == "completed"

@@ -2,10 +2,7 @@
 
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
-
-import pytest
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import RequestStatus
@@ -18,23 +15,12 @@ from tests.e2e.test_terminal import at_terminal
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
 
-AGENT = '[[agents]]\nname = "{name}"\ndescription = "The {name}."\ntools = []\nstyle = "react"\n'
-PATH = "asked by: desk > team > clerk > junior"
-
-
-@pytest.fixture
-async def agents(system: Running, tmp_path: Path) -> None:
-    """Four agents, each of which hands everything on to the next; the last one asks a person."""
-    file = tmp_path / "agents.toml"
-    texts = [AGENT.format(name=name) + f'agents = ["{below}"]\n' for name, below in pairwise(LEVELS)]
-    file.write_text("\n".join([*texts, AGENT.format(name=LEVELS[-1])]))
-    done = await system.typed("agent", "apply", str(file))
-    assert done.returncode == 0, done.stderr
+PATH = "asked by: front > team > clerk > junior"
 
 
 def side_by_side(*things: str) -> Task:
     steps = [tool_step(one, call("team", task=f"team: {one}")) for one in things]
-    return Task(goal="Paint", plan=plan(*steps), agent="desk", parallel=2)
+    return Task(goal="Paint", plan=plan(*steps), agent="front", parallel=2)
 
 
 async def asking(client: Client, *things: str) -> Run:
@@ -48,9 +34,7 @@ async def asking(client: Client, *things: str) -> Run:
     return run
 
 
-async def test_i4_the_view_of_a_root_has_the_tree_with_every_open_question(
-    system: Running, client: Client, agents: None
-) -> None:
+async def test_i4_the_view_of_a_root_has_the_tree_with_every_open_question(system: Running, client: Client) -> None:
     run = await asking(client, "door", "wall")
     chain = await client.chain(run.id)
     assert [(one.agent, one.status) for one in chain.children] == [("team", "executing"), ("team", "executing")]
@@ -73,16 +57,16 @@ async def test_i4_the_view_of_a_root_has_the_tree_with_every_open_question(
     assert texts == [f"red {one.id}" for one in lowest]
     counted = {one.name: one for one in (await client.stats(1)).agents}
     assert (counted["junior"].chains, counted["junior"].asked, counted["junior"].failures) >= (2, 2, 0)
-    assert (counted["desk"].mean_ms or 0) > 0
+    assert (counted["front"].mean_ms or 0) > 0
     assert "agent\tjunior\t" in (await system.typed("stats")).stdout
 
 
 async def test_i4_one_terminal_asks_for_all_questions_of_the_tree(
-    system: Running, client: Client, agents: None, tmp_path: Path
+    system: Running, client: Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps({"steps": _steps(side_by_side("roof", "gate"))}))
-    words = ("run", "Paint", "--plan", str(file), "--agent", "desk", "--parallel", "2", "--watch")
+    words = ("run", "Paint", "--plan", str(file), "--agent", "front", "--parallel", "2", "--watch")
     with at_terminal(system, *words, columns=100) as terminal:
         terminal.until("Your answer (words; /abort ends only the chain that asks): ")
         before = terminal.text
@@ -101,9 +85,7 @@ async def test_i4_one_terminal_asks_for_all_questions_of_the_tree(
     assert texts == ["blue roof", "blue gate"]
 
 
-async def test_i4_a_root_that_ends_takes_back_what_is_asked_three_levels_below(
-    system: Running, client: Client, agents: None
-) -> None:
+async def test_i4_a_root_that_ends_takes_back_what_is_asked_three_levels_below(system: Running, client: Client) -> None:
     run = await asking(client, "fence", "shed")
     asked = await run.requests()
     await client.cancel(run.id)

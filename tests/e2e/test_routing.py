@@ -15,21 +15,20 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runs import Result, Run
+from tests.e2e.conftest import run_system
+from tests.e2e.otlp import Receiver
 from tests.e2e.routers import ROUTERS_FILE, SLOWLY
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
 
 
-@pytest.fixture(scope="module", autouse=True)
-def supervisor(system: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Each task without an agent is routed, until these tests are over."""
-    file = tmp_path_factory.mktemp("routing") / "agents.toml"
-    for said in (ROUTERS_FILE, ""):
-        file.write_text(said)
-        done = system.command("agent", "apply", str(file))
-        assert done.returncode == 0, done.stderr
-        if said:
-            yield
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Running]:
+    """A system in which each task without an agent is routed."""
+    folder = tmp_path_factory.mktemp("routing")
+    (folder / "agents.toml").write_text(ROUTERS_FILE)
+    with run_system(folder, receiver) as running:
+        yield running
 
 
 def calls(result: Result) -> list[tuple[str, bool]]:

@@ -5,13 +5,15 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -68,6 +70,7 @@ class Board:
     redis: Any
     topology: Topology
     calls: AutoPipeline
+    agents: Agents = field(default_factory=Agents)
 
     @property
     def stored(self) -> Stored:
@@ -126,7 +129,9 @@ class Board:
             model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
         )
         before = {one["instance"] for one in await presence.alive(self.redis, self.topology)}
-        task = asyncio.create_task(run(settings))
+        with mock.patch("haltpoint.runtime.config.agents_file.read", return_value=self.agents):
+            task = asyncio.create_task(run(settings))
+            await asyncio.sleep(0)  # it reads the file first
 
         async def ready() -> bool:
             assert not task.done(), "the planner ended"

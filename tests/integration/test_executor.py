@@ -16,6 +16,7 @@ from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import ActionProposed, ToolCompleted
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Budget, Style, Task
@@ -377,9 +378,7 @@ async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
 
 async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Bed) -> None:
     """Both caches are stale after each event of the other: every commit conflicts, is decided again and fits."""
-    world = CurrentWorld(
-        ToolCatalogue(bed.calls, bed.topology), bed.store.agents, policy_of(bed.settings.limits, PolicyFile())
-    )
+    world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), Agents(), policy_of(bed.settings.limits, PolicyFile()))
     dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing(None)
 
     async def decide_alternately(partition: int) -> None:

@@ -12,6 +12,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.policy import PolicyFile
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -72,9 +73,7 @@ async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
         await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
-        world = CurrentWorld(
-            ToolCatalogue(bed.calls, bed.topology), bed.store.agents, policy_of(LimitSettings(), PolicyFile())
-        )
+        world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), Agents(), policy_of(LimitSettings(), PolicyFile()))
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)
         parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))

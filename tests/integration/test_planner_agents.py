@@ -12,13 +12,12 @@ from structlog.testing import capture_logs
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import Strategy, Supervisor
+from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel, ServedRequest
@@ -50,7 +49,7 @@ async def apply(board: Board, url: str, key: str | None = None) -> None:
         Agent(name="post", description="Sends messages.", tools=("send_message",)),
         Agent(name="plain", description="d"),
     )
-    await AgentVersions(board.calls, board.topology).apply(Agents(agents=agents, models=models), 100)
+    board.agents = Agents(agents=agents, models=models)
 
 
 async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(board: Board) -> None:
@@ -132,7 +131,7 @@ async def clerks(board: Board, **about: Any) -> None:
         Agent(name="all", description="d", choose=False),
     )
     models = {"test": ModelEndpoint(name="any", provider="test")}
-    await AgentVersions(board.calls, board.topology).apply(Agents(agents=agents, models=models), 100)
+    board.agents = Agents(agents=agents, models=models)
 
 
 def tokens(*requests: ServedRequest) -> int:
@@ -244,21 +243,10 @@ async def test_an_agents_model_may_be_one_of_pydantic_ai(board: Board) -> None:
         assert not configured.requests
 
 
-@pytest.mark.parametrize(
-    ("strategy", "kind"),
-    [(None, ThoughtKind.PLAN), (Strategy.FUNCTION, ThoughtKind.ROUTE), (Strategy.LLM, ThoughtKind.ROUTE)],
-)
-async def test_i1_no_model_thinks_where_the_version_of_the_agents_file_is_gone(
-    board: Board, strategy: Strategy | None, kind: ThoughtKind
-) -> None:
-    function = "routes:choose" if strategy is Strategy.FUNCTION else None
-    said = None if strategy is None else Supervisor(strategy=strategy, function=function)
-    file = Agents(agents=(Agent(name="desk", description="d"),), supervisor=said)
-    await AgentVersions(board.calls, board.topology).apply(file, 100)
-    chain = await board.chain(Task(goal="Tell John hi", agent=None if said else "desk"))
-    await board.redis.delete(f"{board.topology.key(0, 'agents')}:{file.digest}")
+async def test_i1_no_model_thinks_where_the_agent_is_not_in_the_file_any_more(board: Board) -> None:
+    chain = await board.chain(Task(goal="Tell John hi", agent="desk"))
     async with ScriptedModel(script({"say": {"content": "hello"}})) as model, board.planner(model):
-        reply = await board.reply(await board.ask(chain, kind))
+        reply = await board.reply(await board.ask(chain, ThoughtKind.PLAN))
         assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-216")
-        assert f"agents file is gone: Redis does not have its version {file.digest}" in reply["data"]["message"]
+        assert "there is no agent 'desk' any more: there are: none" in reply["data"]["message"]
         assert not model.requests

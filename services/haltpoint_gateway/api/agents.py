@@ -1,4 +1,4 @@
-"""Agents: those of the file that counts for chains that begin."""
+"""Agents: those of the agents file."""
 
 from fnmatch import fnmatchcase
 from typing import Final
@@ -23,10 +23,10 @@ def routes(gateway: Gateway) -> APIRouter:
     @router.get("", responses=responses())
     async def list_agents(who: Reader) -> AgentsView:
         """Every agent of the file, with its chains under way and those that failed last; and the supervisor."""
-        version, agents = await gateway.store.agents.current()
+        agents = gateway.agents
         if not agents.agents:
             return AgentsView(items=())
-        under_way = await gateway.history.under_way() if who.admin else {}
+        under_way = await gateway.store.agents.open_chains() if who.admin else {}
         failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
         served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
 
@@ -37,7 +37,6 @@ def routes(gateway: Gateway) -> APIRouter:
             own = [one for one in failed.items if one.agent == agent.name]
             return AgentView(
                 **structs.asdict(agent),
-                version=version,
                 unserved=unserved(agent.tools),
                 is_tool=agent.name in served,
                 under_way=under_way.get(agent.name, 0) if who.admin else None,

@@ -55,10 +55,9 @@ def routes(gateway: Gateway) -> APIRouter:
             raise Problem(422, "invalid_fields", fault, hint=hint)
         key = idempotency_key
         chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
-        agents = Agents() if task.agent is None else (await gateway.store.agents.current())[1]
-        refusal = _agent_refusal(task, agents)
+        refusal = _agent_refusal(task, gateway.agents)
         if refusal is None and task.plan is not None:
-            refusal = await _refusal(task, task.plan, agents, gateway)
+            refusal = await _refusal(task, task.plan, gateway)
         # A repeat gets its first outcome, whatever has become of the tools meanwhile.
         looks = refusal is not None or task.conversation_id is not None
         if looks and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
@@ -121,16 +120,18 @@ def _agent_refusal(task: Task, agents: Agents) -> Problem | None:
     """Why the agent that a task names cannot work on it: None when it can, or when it names none."""
     if task.agent is None or agents.named(task.agent) is not None:
         return None
-    apply = "Apply an agents file: haltpoint agent apply FILE. Or leave `agent` out."
-    hint = f"There are: {agents.names}." if agents.agents else apply
+    no_file = "Name an agents file in HALTPOINT_AGENTS_FILE, and start the services again. Or leave `agent` out."
+    hint = f"There are: {agents.names}." if agents.agents else no_file
     return Problem(422, "no_such_agent", f"There is no agent {task.agent!r}.", hint=hint)
 
 
-async def _refusal(task: Task, plan: Plan, agents: Agents, gateway: Gateway) -> Problem | None:
+async def _refusal(task: Task, plan: Plan, gateway: Gateway) -> Problem | None:
     """All faults of a literal plan at once (C1): None when it has none."""
-    faults = plan_faults(plan, with_agents(await gateway.catalogue.recent(), agents, task), Policy(), literal=True)
+    recent = with_agents(await gateway.catalogue.recent(), gateway.agents, task)
+    faults = plan_faults(plan, recent, Policy(), literal=True)
     if faults:  # of tools as they are now
-        faults = plan_faults(plan, with_agents(await gateway.catalogue.read(), agents, task), Policy(), literal=True)
+        tools = with_agents(await gateway.catalogue.read(), gateway.agents, task)
+        faults = plan_faults(plan, tools, Policy(), literal=True)
     if not faults:
         return None
     labels = {step.id: step.label for step in plan.steps if step.label}

@@ -38,7 +38,6 @@ from haltpoint.runtime.store.rows import (
     thought_of,
 )
 from haltpoint.runtime.store.step_codec import decode_step
-from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
@@ -123,15 +122,15 @@ class Context:
 class ContextReader:
     """Reads what a thought is about. Reads that are ready at the same time travel in one pipeline."""
 
-    def __init__(self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue, agents: Agents) -> None:
         self._calls = calls
         self._topology = topology
         self._catalogue = catalogue
-        self._versions = AgentVersions(calls, topology)
+        self._agents = agents
 
     async def read(self, request: ThoughtRequest) -> Context | None:
         """The context; None when the thought is recorded already, its chain is over, or its step is unknown. Raises
-        HaltpointError HP-216 when nothing is known of its agents any more.
+        HaltpointError HP-216 when its agent is not in the agents file any more.
         """
         chain = chain_of(request.thought_id)
         own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
@@ -144,8 +143,8 @@ class ContextReader:
         if known or task is None or not head or ChainStatus(head[Head.STATUS.encode()].decode()).final:
             return None  # a chain may also expire between these reads
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
-        agents = await self._agents(asked)
-        tools, agent = with_agents(tools, agents, asked), agents.named(asked.agent)
+        agents, agent = self._agents, self._agent(asked)
+        tools = with_agents(tools, agents, asked)
         intent = stored_plan(plan).intent
         context = Context(
             request,
@@ -178,14 +177,13 @@ class ContextReader:
         done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
         return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
 
-    async def _agents(self, task: Task) -> Agents:
-        """What the task's version of the agents file says. No other model thinks in place of those of a lost one."""
-        version = "" if task.assigned is None else task.assigned.version
-        agents = await self._versions.version(version)
-        if version and not agents.agents:
-            what, why = "the chain's agents file is gone", f"Redis does not have its version {version} any more"
-            raise HaltpointError("HP-216", what, why, "Apply the file and submit the task again")
-        return agents
+    def _agent(self, task: Task) -> Agent | None:
+        """The agent that works on the task. No other model thinks in place of that of one that is gone."""
+        agent = self._agents.named(task.agent)
+        if task.agent is not None and agent is None:
+            what, why = f"there is no agent {task.agent!r} any more", f"there are: {self._agents.names}"
+            raise HaltpointError("HP-216", what, why, "Correct the agents file, or submit the task again")
+        return agent
 
     async def _head(self, chain: str) -> Fields:
         head: Fields = await self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain))

@@ -44,12 +44,11 @@ from typing import Any, Final
 
 from haltpoint.chain.handlers import answers, results, thoughts
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.outputs import Cancelled, Completed, Decision, Next
-from haltpoint.chain.model.state import Chain, Failure
+from haltpoint.chain.model.outputs import Decision, Next
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import WAITING, ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns import scheduling
-from haltpoint.chain.turns.assigning import version_gone
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -101,9 +100,6 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
         return Decision(chain)
     work = Work.on(chain, received.body, world, now)
     wanted = handler(work, received.message)
-    assigned = chain.task.assigned is not None and work.failing is None
-    if assigned and not isinstance(wanted, Completed | Failure | Cancelled):
-        wanted = version_gone(work) or wanted
     if wanted is not None or work.woken or work.has_changed():  # else it was a repeat, late or foreign
         scheduling.advance(work, wanted)
         if wanted is not None or work.has_changed():

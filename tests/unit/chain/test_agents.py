@@ -53,7 +53,7 @@ class Tree:
         given = task or Task(goal=GOAL, agent="front", style=Style.REACT, **more)
         self.file, self.policy = file, policy
         self.stories: dict[str, Story] = {}
-        self.root = self._story("c", assigned_to(given, file, file.digest))
+        self.root = self._story("c", assigned_to(given, file))
 
     def _story(self, name: str, task: Task, deadline: int | None = None) -> Story:
         story = Story(task, policy=self.policy)
@@ -141,21 +141,14 @@ def test_i1_an_agent_tightens_its_task_and_never_loosens_it() -> None:
         style=Style.REACT,
         strikes=5,
         max_turns=3,
-        parallel=2,
         budget=Budget(turns=4, seconds=60),
     )
     task = Task(goal="g", agent="a", mode=Mode.ADVISORY, strikes=2, max_turns=7, budget=Budget(turns=9, actions=1))
-    found = assigned_to(task, Agents(agents=(own,)), "v1")
-    assert (found.mode, found.style, found.strikes, found.max_turns, found.parallel) == (
-        Mode.ADVISORY,
-        Style.REACT,
-        2,
-        3,
-        2,
-    )
+    found = assigned_to(task, Agents(agents=(own,)))
+    assert (found.mode, found.style, found.strikes, found.max_turns) == (Mode.ADVISORY, Style.REACT, 2, 3)
     assert found.budget == Budget(turns=4, actions=1, seconds=60)
     limits = Limits(mode=Mode.ADVISORY, strikes=2, max_turns=7)
-    assert found.assigned == Assignment("v1", tools=("x",), limits=limits)
+    assert found.assigned == Assignment(tools=("x",), limits=limits)
 
 
 def test_i5_without_agents_the_tools_are_the_very_same_object() -> None:
@@ -214,7 +207,7 @@ def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_use
     )
     assert (task.max_turns, task.style, task.mode) == (9, Style.REACT, Mode.STRICT)
     assert task.assigned is not None
-    assert (task.assigned.version, task.assigned.tools) == (FILE.digest, ("find_*", "refund"))
+    assert task.assigned.tools == ("find_*", "refund")
     assert child.chain.deadline == whole.root.chain.deadline
     assert whole.root.told("action.dispatched")[-1]["child"] == "c~react-1"
     assert child.told("chain.started") == [{"origin": "react", "agent": "billing"}]
@@ -223,9 +216,7 @@ def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_use
 def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_on_to() -> None:
     file = Agents(
         agents=(
-            Agent(
-                name="front", description="d", agents=("post",), max_turns=2, parallel=2, strikes=1, style=Style.REACT
-            ),
+            Agent(name="front", description="d", agents=("post",), max_turns=2, strikes=1, style=Style.REACT),
             Agent(name="post", description="d", mode=Mode.STRICT, budget=Budget(seconds=60)),
         )
     )
@@ -233,13 +224,7 @@ def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_o
     whole.root.submit(read=False)
     whole.root.read(asking("refund"))
     task = whole.hand_on(whole.root, "post").chain.task
-    assert (task.max_turns, task.parallel, task.strikes, task.style, task.mode) == (
-        5,
-        None,
-        None,
-        Style.PLAN,
-        Mode.STRICT,
-    )
+    assert (task.max_turns, task.strikes, task.style, task.mode) == (5, None, Style.PLAN, Mode.STRICT)
     assert whole.stories["c~react-1"].chain.deadline == START + 60_000
 
 
@@ -597,14 +582,6 @@ def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
     whole.root.submit()
     assert whole.root.chain.error is not None
     assert whole.root.chain.error.message.startswith("billing cannot take it: of the 20 chains of a task none is left")
-
-
-def test_an_agent_that_left_the_file_of_its_chain_is_not_there() -> None:
-    whole = tree()
-    whole.root.world = replace(whole.root.world, agents=Agents())
-    whole.root.propose(call("billing", task="Refund"))
-    assert whole.root.chain.error is not None
-    assert whole.root.chain.error.code == "HP-216"
 
 
 def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:

@@ -5,6 +5,7 @@ import pytest
 from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -168,4 +169,4 @@ def test_i1_a_supervisor_takes_what_names_no_agent_and_its_model_no_literal_plan
 ) -> None:
     said = None if strategy is None else Supervisor(strategy=strategy)
     task = Task(goal=GOAL, plan=plan(tool_step("find", call_of("find_order"))) if planned else None)
-    assert (who_routes(task, Agents(agents=FILE.agents, supervisor=said)) == SUPERVISOR) is routes
+    assert (who_routes(Chain("c", task), Agents(agents=FILE.agents, supervisor=said)) == SUPERVISOR) is routes

@@ -6,22 +6,20 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
-from haltpoint.chain.model.limits import Place, World
-from haltpoint.chain.model.state import Chain, Queued, Routing, next_due
+from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.chain.words.routing import by_rule, by_skill, in_turn, rooms, with_room
-from haltpoint.contracts.events import ActionProposed, ThoughtFailed
+from haltpoint.chain.words.routing import by_load, by_rule, by_skill, in_turn
+from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import Decided, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
-from tests.unit.chain.test_agents import FILE, tree
 
-BILLING = Agent(name="billing", description="d", skills=("invoice", "refund", "credit card"), capacity=2)
+BILLING = Agent(name="billing", description="d", skills=("invoice", "refund", "credit card"))
 TECHNICAL = Agent(name="technical", description="d", skills=("Error", "crash", "category", "box"))
 GENERAL = Agent(name="general", description="d", skills=("C++",))
 
@@ -51,7 +49,7 @@ BROKEN_VIP = Rule(id="broken-vip", agent="technical", match="broken", context={"
 def test_i1_the_first_rule_that_fits_goal_and_context_decides(
     goal: str, context: dict[str, Any], agent: str | None, rule: str | None
 ) -> None:
-    found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP))
+    found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP), {}, 1)
     assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
 
 
@@ -69,7 +67,7 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
     ],
 )
 def test_i1_a_rule_is_searched_in_the_whole_goal_quoted_text_too(goal: str, match: str) -> None:
-    found = by_rule(Task(goal=goal), file(Strategy.RULE, Rule(id="one", agent="general", match=match)))
+    found = by_rule(Task(goal=goal), file(Strategy.RULE, Rule(id="one", agent="general", match=match)), {}, 1)
     assert found.rule == "one"
 
 
@@ -86,14 +84,15 @@ def test_i1_a_rule_is_searched_in_the_whole_goal_quoted_text_too(goal: str, matc
 )
 def test_i1_values_of_the_context_are_compared_as_json_in_all_depths(said: Any, given: Any, fits: bool) -> None:
     rule = Rule(id="deep", agent="general", context={"value": said})
-    found = by_rule(Task(goal="Hello", context={"value": given}), file(Strategy.RULE, rule))
+    found = by_rule(Task(goal="Hello", context={"value": given}), file(Strategy.RULE, rule), {}, 1)
     assert (found.rule == "deep") is fits
 
 
 def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
     task = Task(goal="The invoice is broken", context={"tier": "gold"})
-    assert by_rule(task, file(Strategy.RULE, INVOICE, BROKEN_VIP)).rule == "invoices"
-    assert by_rule(task, file(Strategy.RULE, BROKEN_VIP, INVOICE)).reasoning == "the rule broken-vip fits: broken"
+    assert by_rule(task, file(Strategy.RULE, INVOICE, BROKEN_VIP), {}, 1).rule == "invoices"
+    found = by_rule(task, file(Strategy.RULE, BROKEN_VIP, INVOICE), {}, 1)
+    assert found.reasoning == "the rule broken-vip fits: broken"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +110,7 @@ def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
     ],
 )
 def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goal: str, agent: str | None) -> None:
-    assert by_skill(Task(goal=goal), file(Strategy.SKILL)).agent == agent
+    assert by_skill(Task(goal=goal), file(Strategy.SKILL), {}, 1).agent == agent
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goa
     ],
 )
 def test_i1_a_skill_is_found_in_both_numbers_and_with_its_signs(skill: str, goal: str) -> None:
-    assert by_skill(Task(goal=goal), skilled(skill)).agent == "one"
+    assert by_skill(Task(goal=goal), skilled(skill), {}, 1).agent == "one"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +151,7 @@ def test_i1_a_skill_is_found_in_both_numbers_and_with_its_signs(skill: str, goal
     ],
 )
 def test_i1_a_skill_is_not_found_in_another_word(skill: str, goal: str) -> None:
-    assert by_skill(Task(goal=goal), skilled(skill)).agent is None
+    assert by_skill(Task(goal=goal), skilled(skill), {}, 1).agent is None
 
 
 def skilled(skill: str) -> Agents:
@@ -161,28 +160,31 @@ def skilled(skill: str) -> Agents:
 
 
 def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> None:
-    found = by_skill(Task(goal="A refund of the invoice"), file(Strategy.SKILL))
+    found = by_skill(Task(goal="A refund of the invoice"), file(Strategy.SKILL), {}, 1)
     assert (found.reasoning, round(found.confidence, 2)) == ("the goal speaks of invoice, refund", 0.67)
 
 
 def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_a_name() -> None:
-    found = by_skill(Task(goal="Hello"), file(Strategy.SKILL, fallback="general"))
+    found = by_skill(Task(goal="Hello"), file(Strategy.SKILL, fallback="general"), {}, 1)
     assert (found.agent, found.confidence) == ("general", 0.0)
     assert found.reasoning == "the goal has no skill word of an agent: general takes it"
-    found = by_rule(Task(goal="Hello"), file(Strategy.RULE, INVOICE))
+    found = by_rule(Task(goal="Hello"), file(Strategy.RULE, INVOICE), {}, 1)
     assert (found.agent, found.reasoning) == (None, "no rule fits: the agent without a name takes it")
 
 
 def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
     agents = file(Strategy.ROUND_ROBIN, agents=("general", "billing"))
-    assert [in_turn(number, agents).agent for number in (1, 2, 3)] == ["billing", "general", "billing"]
-    assert in_turn(3, agents).reasoning == "it is the turn of billing: task 3 of its partition"
+    found = [in_turn(Task(goal="g"), agents, {}, n) for n in (1, 2, 3)]
+    assert [one.agent for one in found] == ["billing", "general", "billing"]
+    assert found[2].reasoning == "it is the turn of billing: task 3"
 
 
-def test_i1_the_agent_with_room_is_told_with_its_count() -> None:
+def test_i3_the_agent_with_the_fewest_open_chains_gets_the_task_and_those_with_equally_many_take_turns() -> None:
     agents = file(Strategy.LOAD)
-    assert with_room(Place("billing", 1), agents).reasoning.endswith("it worked on 1 chain of 2 at once")
-    assert with_room(Place("general", 3), agents).reasoning.endswith("it worked on 3 chains")
+    found = by_load(Task(goal="g"), agents, {"billing": 2, "technical": 1, "general": 3}, 3)
+    assert (found.agent, found.reasoning) == ("technical", "technical has the fewest: 1 open chain")
+    names = [by_load(Task(goal="g"), agents, {"technical": 1}, n).agent for n in (1, 2, 3, 4)]
+    assert names == ["billing", "general", "general", "billing"]
 
 
 # ---- a chain that is routed -----------------------------------------------------------------------------------------
@@ -199,18 +201,14 @@ FRONT = Agent(
 )
 
 
-def submitted(task: Task, agents: Agents, **more: Any) -> Story:
-    """What `Store.submit` makes of a task, and its first decision."""
-    name = task.agent or who_routes(task, agents)
-    given = assigned_to(structs.replace(task, agent=name), agents, agents.digest)
-    story = Story(given, *TOOLS)
-    story.first = story.chain = structs.replace(story.chain, **more)
+def submitted(task: Task, agents: Agents, **counted: Any) -> Story:
+    """The first decision of a task, in a world with these counts."""
+    story = Story(task, *TOOLS)
     served = story.world.tools
-    for one in (given, None):  # as the executor shows the world to whom the chain belongs
-        tools = with_agents(served, agents, one or story.chain.task)
-        story.world = replace(story.world, agents=agents, tools=tools)
-        if one is not None:
-            story.submit(read=False)
+    story.world = replace(story.world, agents=agents, **counted)
+    story.submit(read=False)
+    tools = with_agents(served, agents, story.chain.task)  # as the executor shows it to whom the chain belongs
+    story.world = replace(story.world, tools=tools)
     return story
 
 
@@ -264,8 +262,23 @@ def test_i1_a_literal_plan_is_routed_too() -> None:
 
 def test_i1_whose_turn_it_is_follows_from_the_number_that_the_chain_brings() -> None:
     agents = with_front(Strategy.ROUND_ROBIN)
-    found = [submitted(Task(goal="g"), agents, number=number).chain.task.agent for number in (1, 2, 4, 5)]
+    found = [submitted(Task(goal="g"), agents, turn=turn).chain.task.agent for turn in (1, 2, 4, 5)]
     assert found == ["front", "billing", "general", "front"]
+
+
+def test_i3_where_the_load_decides_the_agent_with_the_fewest_open_chains_gets_the_task() -> None:
+    counts = {"front": 2, "billing": 1, "technical": 2, "general": 1}
+    story = submitted(Task(goal="g"), with_front(Strategy.LOAD), counts=counts, turn=4)
+    assert (story.chain.task.agent, story.told("chain.routed")[0]["strategy"]) == ("general", "load")
+
+
+def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:
+    agents = with_front(Strategy.RULE, Rule(id="all", agent="front", match="."))
+    child = Story(Task(goal="note: writes", plan=plan(tool_step("a", call("find_order")))), *TOOLS)
+    child.first = child.chain = structs.replace(child.chain, id="c~react-1")
+    child.world = replace(child.world, agents=agents)
+    child.submit(read=False)
+    assert (child.chain.task.agent, child.chain.task.assigned, child.told("chain.routed")) == (None, None, [])
 
 
 def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
@@ -341,138 +354,3 @@ def test_i1_where_the_function_fails_the_fallback_takes_the_task_and_says_why() 
     assert told["target_agents"] == ["general"]
     assert told["reasoning"] == "the function failed (HP-311: shop:route is too slow): general takes it"
     assert story.chain.task.agent == "general"
-
-
-# ---- agents that work on so many chains at once ---------------------------------------------------------------------
-
-NARROW = Agents(agents=(structs.replace(FRONT, capacity=1), BILLING, GENERAL))
-
-
-def looks_again(story: Story, place: Place | None = None, *, after: int | None = None) -> None:
-    story.now = next_due(story.chain) if after is None else story.now + after
-    story.world = replace(story.world, place=place)
-    story.due()
-
-
-def waiting(agents: Agents, agent: str | None = "front") -> Story:
-    return submitted(Task(goal="order", intent=Intent(), agent=agent), agents)
-
-
-def test_i1_a_chain_whose_agent_has_no_room_rests_before_it_begins_and_says_for_whom() -> None:
-    story = waiting(NARROW)
-    assert (story.chain.status, story.last.outputs, story.last.facts) == (ChainStatus.PLANNING, (), ())
-    chain = story.chain
-    assert chain.queued == Queued(START + 500, "no room for one more chain of front")
-    assert next_due(story.chain) == START + 500
-    looks_again(story)
-    assert next_due(story.chain) == START + 1000, "it looks again later"
-    looks_again(story, Place("front"))
-    assert story.chain.queued is None
-    assert story.told("chain.started") == [{"origin": "react", "agent": "front"}]
-    assert story.thought.kind is ThoughtKind.REASON
-
-
-def test_i1_the_longer_a_chain_waits_for_room_the_less_often_it_looks() -> None:
-    story = waiting(Agents(agents=(structs.replace(FRONT, capacity=1, budget=Budget()), BILLING)))
-    looks_again(story, after=8_000)
-    assert next_due(story.chain) - story.now == 2_000
-    looks_again(story, after=3_600_000)
-    assert next_due(story.chain) - story.now == 10_000
-
-
-def test_i1_a_chain_that_waits_for_room_ends_at_its_deadline_or_when_it_is_cancelled() -> None:
-    story = waiting(NARROW)
-    looks_again(story, after=60_000)
-    assert (story.chain.status, story.chain.queued) == (ChainStatus.FAILED, None)
-    assert story.chain.error is not None
-    assert story.chain.error.message.endswith(", while there was no room for one more chain of front")
-    other = waiting(NARROW)
-    other.cancel()
-    assert (other.chain.status, other.chain.queued) == (ChainStatus.CANCELLED, None)
-
-
-def test_i1_a_task_that_is_routed_waits_for_room_with_its_agent_too() -> None:
-    agents = structs.replace(NARROW, supervisor=Supervisor(strategy=Strategy.RULE, rules=(TO_FRONT,)))
-    story = waiting(agents, agent=None)
-    assert (story.chain.task.agent, story.chain.queued is None) == ("front", False)
-    assert [fact.type for fact in story.last.facts] == ["chain.routed"]
-    looks_again(story, Place("front"))
-    assert len(story.told("chain.routed")) == len(story.told("chain.started")) == 1
-    by_function = structs.replace(agents, supervisor=Supervisor(strategy=Strategy.FUNCTION, function="a:b"))
-    story = waiting(by_function, agent=None)
-    chosen(story, "front")
-    assert (story.chain.task.agent, story.chain.queued is None) == ("front", False)
-
-
-def test_i1_the_agent_with_room_gets_the_task_and_without_any_it_rests_for_all() -> None:
-    agents = structs.replace(NARROW, supervisor=Supervisor(strategy=Strategy.LOAD, agents=("billing", "front")))
-    story = waiting(agents, agent=None)
-    assert (story.chain.task.agent, story.chain.routing) == (SUPERVISOR, None)
-    assert story.chain.queued is not None
-    assert story.chain.queued.why == "no room for one more chain of front, billing"
-    looks_again(story, Place("billing", 1))
-    assert story.chain.task.agent == "billing"
-    (told,) = story.told("chain.routed")
-    why = "billing has the most room: it worked on 1 chain of 2 at once"
-    assert (told["strategy"], told["reasoning"]) == ("load", why)
-
-
-def test_i1_chains_of_agents_that_are_not_counted_need_no_place() -> None:
-    assert waiting(NARROW, "general").chain.queued is None
-    assert waiting(Agents(agents=(FRONT, structs.replace(BILLING, capacity=None)))).chain.queued is None
-
-
-def test_i1_a_chain_below_one_of_the_same_agent_works_in_the_place_of_that() -> None:
-    task = assigned_to(Task(goal="g", agent="front"), NARROW, "v")
-    above, child = Chain("c", task), Chain("c~react-1~react-2", task)
-    world = World(agents=NARROW, tree=(above,))
-    assert rooms(child, world) == ()
-    beside = structs.replace(above, id="c~react-1~react-1")
-    assert rooms(child, replace(world, tree=(beside,))) == (NARROW.agents[0],)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "wanted"),
-    [
-        (Strategy.RULE, ["front"]),
-        (Strategy.SKILL, ["billing"]),
-        (Strategy.ROUND_ROBIN, []),  # whose turn it is is not counted
-        (Strategy.LOAD, ["front", "billing", "general"]),
-        (Strategy.FUNCTION, []),  # not known yet
-        (Strategy.LLM, []),
-    ],
-)
-def test_i1_which_agent_has_to_have_room_is_known_before_the_decision(strategy: Strategy, wanted: list[str]) -> None:
-    said = Supervisor(strategy=strategy, rules=(TO_FRONT,), function="a:b")
-    chain = Chain("c", Task(goal="Refund the order", agent=SUPERVISOR), number=3)
-    found = rooms(chain, World(agents=structs.replace(NARROW, supervisor=said)))
-    assert [one.name for one in found] == wanted
-    planned = structs.replace(chain, plan=plan(tool_step("a")))
-    assert rooms(planned, World(agents=structs.replace(NARROW, supervisor=said))) == ()
-
-
-def test_i1_whom_a_function_names_has_to_have_room_before_the_chain_decides_on_its_reply() -> None:
-    said = Supervisor(strategy=Strategy.FUNCTION, function="a:b", agents=("billing", "general"), fallback="front")
-    world = World(agents=structs.replace(NARROW, supervisor=said))
-    chain = Chain("c", Task(goal="g", agent=SUPERVISOR), thought="c.route.t0.1")
-
-    def named(thought: str, *targets: str) -> list[str]:
-        data = ActionProposed.Data(thought, "", Proposal(routing=Decided(targets)))
-        return [one.name for one in rooms(chain, world, [ActionProposed(id="p", source="t", data=data)])]
-
-    assert named("c.route.t0.1", "billing") == ["billing"]
-    assert named("c.route.t0.1", "general") == [], "it is not counted"
-    assert named("c.route.t0.1", "front") == ["front"], "it is not there, and the fallback takes the task"
-    assert named("c.route.t0.2", "billing") == [], "a reply to no thought of the chain"
-    failed = ThoughtFailed.Data("c.route.t0.1", ThoughtKind.ROUTE, "HP-311", "too slow")
-    assert rooms(chain, world, [ThoughtFailed(id="f", source="t", data=failed)]) == (NARROW.agents[0],)
-
-
-def test_i1_a_chain_that_a_task_is_handed_on_to_waits_for_room_too() -> None:
-    front, billing, *others = FILE.agents
-    file = structs.replace(FILE, agents=(front, structs.replace(billing, capacity=1), *others))
-    whole = tree(file=file)
-    child = whole.begun(whole.look(whole.root).propose(call("billing", task="Refund order 17")), read=False)
-    assert (child.chain.task.agent, child.chain.queued is None) == ("billing", False)
-    looks_again(child, Place("billing"))
-    assert (child.chain.queued, len(child.told("chain.started"))) == (None, 1)

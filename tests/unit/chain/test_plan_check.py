@@ -210,7 +210,7 @@ ONLY_OURS = "The task brings `earlier`, `assigned` or `above`, which only the ru
             Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
             ONLY_OURS,
         ),
-        (Task(goal="x", assigned=Assignment("v1")), ONLY_OURS),
+        (Task(goal="x", assigned=Assignment()), ONLY_OURS),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),
         (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),

@@ -2,7 +2,6 @@
 of tools are bounded, and nothing is handed on to an agent that was not decided for.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
@@ -591,41 +591,6 @@ def test_i3_a_question_that_expires_ends_as_every_question_does() -> None:
 
 def test_i2_a_literal_plan_says_who_does_what_and_no_model_routes_it() -> None:
     by_model, by_rule = (Agents(supervisor=Supervisor(strategy=one)) for one in (Strategy.LLM, Strategy.RULE))
-    literal = Task(plan=plan(tool_step("s1")))
-    assert [who_routes(Task(goal=GOAL), one) for one in (by_model, by_rule, Agents())] == [SUPERVISOR, SUPERVISOR, None]
+    open_ended, literal = Chain("c", Task(goal=GOAL)), Chain("c", Task(plan=plan(tool_step("s1"))))
+    assert [who_routes(open_ended, one) for one in (by_model, by_rule, Agents())] == [SUPERVISOR, SUPERVISOR, None]
     assert [who_routes(literal, one) for one in (by_model, by_rule)] == [None, SUPERVISOR]
-
-
-# ---- a version of the file that is gone ------------------------------------------------------------------------------
-
-
-def test_hp216_a_chain_whose_file_is_gone_hands_nothing_on() -> None:
-    tree = routing(threshold=0.7)
-    tree.root.take(decision("billing", sure=0.4))
-    tree.root.world = replace(tree.root.world, agents=Agents(), tools={"find_order": spec("find_order")})
-    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
-    assert (tree.root.last.outputs, tree.root.chain.status) == ((), ChainStatus.FAILED)
-    assert tree.root.chain.error is not None
-    assert (tree.root.chain.error.code, tree.root.chain.error.message) == (
-        "HP-216",
-        f"the version {tree.file.digest} of the agents file, with which the chain began, is gone",
-    )
-
-
-def test_hp216_neither_does_one_whose_function_decides_meanwhile() -> None:
-    tree = routing(strategy=Strategy.FUNCTION, function="shop:route", tools=(), mode=Mode.OFF)
-    tree.root.world = replace(tree.root.world, agents=Agents())
-    tree.root.take(Proposal(routing=Decided(targets=("billing",))))
-    assert (tree.root.chain.error and tree.root.chain.error.code) == "HP-216"
-    assert tree.root.told("chain.routed") == []
-
-
-def test_hp216_what_a_tool_has_done_is_still_recorded_and_a_person_may_still_stop_the_chain() -> None:
-    done, stopped = routing().root, routing().root
-    for root in (done, stopped):
-        root.propose(call("find_order", query="17"))
-        root.world = replace(root.world, agents=Agents())
-    done.result()
-    assert (done.chain.status, len(done.told("action.completed"))) == (ChainStatus.FAILED, 1)
-    stopped.cancel()
-    assert stopped.chain.status is ChainStatus.CANCELLED

@@ -143,23 +143,6 @@ def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
     assert tree.root.chain.actions["c.route.1"].data == '{"answer":"None of these agents is the right one."}'
 
 
-# ---- room ------------------------------------------------------------------------------------------------------------
-
-
-def test_i1_where_the_agent_has_no_room_the_decision_stands_and_its_chain_waits() -> None:
-    agents = (structs.replace(AGENTS[1], capacity=1), AGENTS[2])
-    tree = Tree(
-        Task(goal="Refund order 17", agent=SUPERVISOR, style=Style.REACT), Agents(agents, supervisor=Supervisor())
-    )
-    tree.root.submit(read=False)
-    tree.root.read(Intent())
-    tree.root.take(decision("billing"))
-    child = tree.begun(tree.root.last, read=False)
-    assert (tree.root.chain.strikes, child.chain.status) == (0, ChainStatus.PLANNING)
-    assert child.chain.queued is not None
-    assert child.chain.queued.why == "no room for one more chain of billing"
-
-
 # ---- what a decision is ----------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,6 @@ BY_RULE = Supervisor(strategy=Strategy.RULE, rules=RULES, fallback="general")
 BILLING = AgentView(
     name="billing",
     description="Refunds.",
-    version="v1",
     skills=("invoice", "refund"),
     choose=False,
     verbose=True,

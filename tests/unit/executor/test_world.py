@@ -39,18 +39,10 @@ DRAFTED = PlanDrafted(
 )
 
 
-class Versions:
-    def __init__(self, *known: Agents) -> None:
-        self.known = {one.digest: one for one in known}
-
-    async def version(self, digest: str) -> Agents:
-        return self.known.get(digest, Agents())
-
-
 async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_last_look() -> None:
     task = Task(goal="Write a file a.txt")
     catalogue = Catalogue()
-    world = CurrentWorld(catalogue, Versions(), Policy())
+    world = CurrentWorld(catalogue, Agents(), Policy())
     await world.refresh()
     catalogue.tools = specs(spec("read_file"), spec("write_file"))
     assert tools_named(DRAFTED, chain(task)) == set()  # it does not name the tool: that is what is wrong with it
@@ -71,24 +63,26 @@ def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_nam
     assert tools_named(submitted(literal), chain(literal)) == {"note"}
 
 
-async def test_i1_each_chain_sees_the_agents_of_its_own_version() -> None:
-    old = Agents(agents=(Agent(name="front", description="d", agents=("post",)), Agent(name="post", description="old")))
-    new = Agents(agents=(Agent(name="front", description="d"),))
-    versions = Versions(old, new)
-    world = CurrentWorld(Catalogue(), versions, Policy())
+async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
+    front, post = Agent(name="front", description="d", agents=("post",)), Agent(name="post", description="d")
+    file = Agents(agents=(front, post))
+    world = CurrentWorld(Catalogue(), file, Policy())
     await world.refresh()
-    tasks = {one.digest: assigned_to(Task(goal="x", agent="front"), one, one.digest) for one in (old, new)}
-    await world.know((submitted(task), chain(task)) for task in tasks.values())
-    assert world.of(tasks[old.digest]).tools["post"].description == "old"
-    assert world.of(tasks[new.digest]).tools is world.value.tools
-    assert world.of(tasks[new.digest]).agents == new
-    assert world.of(tasks[old.digest]) is world.of(tasks[old.digest])
+    tasks = [assigned_to(Task(goal="x", agent=name), file) for name in ("front", "post")]
+    assert "post" in world.of(tasks[0]).tools
+    assert world.of(tasks[1]).tools is world.value.tools
+    assert world.of(tasks[0]) is world.of(tasks[0])
     assert world.of(Task(goal="x")) is world.value
-    forgotten = assigned_to(Task(goal="x", agent="front"), Agents(), "gone")
-    await world.know([(submitted(forgotten), chain(forgotten))])
-    assert world.of(forgotten).agents == Agents()
-    versions.known["gone"] = old
-    await world.know([(submitted(forgotten), chain(forgotten))])
-    assert world.of(forgotten).agents == old
+    assert world.value.agents == file
     for number in range(300):
-        assert "post" in world.of(structs.replace(tasks[old.digest], tools=(f"t{number}",))).tools
+        assert "post" in world.of(structs.replace(tasks[0], tools=(f"t{number}",))).tools
+
+
+async def test_i1_where_there_are_agents_all_tools_count_when_a_task_begins_that_one_may_work_on_open_ended() -> None:
+    catalogue = Catalogue()
+    world = CurrentWorld(catalogue, Agents(agents=(Agent(name="front", description="d"),)), Policy())
+    await world.refresh()
+    catalogue.tools = specs(spec("note"))
+    task = Task(goal="x", agent="front")
+    await world.know([(submitted(task), chain(task))])
+    assert "note" in world.value.tools

@@ -1,11 +1,10 @@
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import ChainError, Queued, Rest, StepRun
+from haltpoint.chain.model.state import ChainError, Rest, StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import tell
@@ -328,11 +327,3 @@ def test_a_chain_has_used_what_its_agents_have_and_no_share_that_one_of_them_hol
     skill = record(id="c1~find-1", head=HEAD | {"turns": "1"})
     usage = view_of(record(head=held, children={one.id: one for one in (agent, skill)})).usage
     assert (usage.turns, usage.cost) == (5, 0.5)
-
-
-def test_i1_the_view_of_a_root_says_for_whose_room_a_chain_below_waits() -> None:
-    full = Queued(1000, "no room for one more chain of post")
-    child = record(id="c1~send-1", plan=None, runs=(), queued=full)
-    (shown,) = view_of(record(children={child.id: child})).children
-    assert shown.resting == RestingView(until=datetime.fromtimestamp(1, UTC), why=full.why)
-    assert "resting" not in view_of(record(children={"c1~send-1": record()})).model_dump()["children"][0]

@@ -87,7 +87,7 @@ def test_c3_of_several_tools_that_will_do_the_model_is_told_to_call_one() -> Non
 
 def test_c11_an_agent_that_another_called_reads_how_it_refuses() -> None:
     own = Task(goal="Say where it is", style=Style.REACT)
-    called = msgspec.structs.replace(own, assigned=Assignment("v", goal="Where is my order?"))
+    called = msgspec.structs.replace(own, assigned=Assignment(goal="Where is my order?"))
     said = [text(prompts.build(context(ThoughtKind.REASON, "think", task=one))) for one in (own, called)]
     assert ["If it is not your work, answer" in one for one in said] == [False, True]
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.contract import Tools, open_to_models
 from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.model.state import Routing
+from haltpoint.chain.model.state import Chain, Routing
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, levels_of
@@ -40,12 +40,12 @@ _PARAMETERS: Final[dict[str, Any]] = {
 }
 
 
-def assigned_to(task: Task, agents: Agents, version: str) -> Task:
+def assigned_to(task: Task, agents: Agents) -> Task:
     """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools. A name
     that is not in the file changes nothing here: the chain fails when it begins.
     """
-    limits = Limits(task.mode, task.style, task.strikes, task.max_turns, task.parallel)
-    assigned = replace(task.assigned or Assignment(version), limits=limits)
+    limits = Limits(task.mode, task.style, task.strikes, task.max_turns)
+    assigned = replace(task.assigned or Assignment(), limits=limits)
     if (agent := agents.named(task.agent)) is None:
         return replace(task, assigned=assigned)
     return replace(
@@ -55,18 +55,24 @@ def assigned_to(task: Task, agents: Agents, version: str) -> Task:
         style=agent.style or task.style,
         strikes=least(task.strikes, agent.strikes),
         max_turns=least(task.max_turns, agent.max_turns),
-        parallel=least(task.parallel, agent.parallel),
         budget=narrower(task.budget, agent.budget),
     )
 
 
-def who_routes(task: Task, agents: Agents) -> str | None:
+def is_left_open(chain: Chain) -> bool:
+    """Whether the task of a root leaves open who works on it."""
+    return chain.task.agent is None and action_of(chain.id) is None
+
+
+def who_routes(chain: Chain, agents: Agents) -> str | None:
     """The supervisor, when there is one and the task leaves open who works on it. A model has nothing to decide where a
     literal plan says all.
     """
-    said = agents.supervisor
-    routes = said is not None and (task.plan is None or said.strategy is not Strategy.LLM)
-    return SUPERVISOR if routes else None
+    supervisor = agents.supervisor
+    if supervisor is None or not is_left_open(chain):
+        return None
+    by_model = supervisor.strategy is Strategy.LLM
+    return None if by_model and chain.task.plan is not None else SUPERVISOR
 
 
 def stricter(one: Mode, other: Mode) -> Mode:
@@ -93,7 +99,7 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
         return tools
     named, calls = {one.name: one for one in agents.agents}, dict[str, set[str]]()
     for name in (reached := [*own.agents]):  # grows while it is walked
-        scope = replace(task, assigned=Assignment("", tools=named[name].tools))
+        scope = replace(task, assigned=Assignment(tools=named[name].tools))
         calls[name] = {tool for tool, spec in tools.items() if open_to_models(spec, scope)}
         reached += [other for other in named[name].agents if other not in reached]
     return {**{name: _spec(named[name], tools, named, calls) for name in own.agents}, **tools}

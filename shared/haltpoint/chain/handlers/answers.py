@@ -13,7 +13,6 @@ from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
 from haltpoint.chain.checks.undoing import note_done
-from haltpoint.chain.handlers.thoughts import begin_assigned
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
@@ -21,7 +20,6 @@ from haltpoint.chain.model.state import Action, OpenRequest
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
-from haltpoint.chain.turns.assigning import assign
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
@@ -223,8 +221,6 @@ def check_due(work: Work, message: TimerDue) -> Next | None:
     for one in work.requests:
         if work.now >= one.deadline + UNDER_WAY or request_id(work.id, one.number) in message.data.expired:
             work.expired = (*work.expired, one.number)
-    if work.queued is not None and work.now < work.deadline:
-        return assign(work) or begin_assigned(work)
     return too_late(work) if work.undoing is None else None
 
 

@@ -19,7 +19,7 @@ from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
-from haltpoint.chain.turns.assigning import assign, take_choice, waits_for_room
+from haltpoint.chain.turns.assigning import assign, take_choice
 from haltpoint.chain.turns.ending import refused
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
@@ -70,9 +70,7 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
 
 
 def begin_assigned(work: Work) -> Next | None:
-    """Begin the task for the agent that works on it, as soon as this has room."""
-    if waits_for_room(work):
-        return None
+    """Begin the task for the agent that works on it."""
     task = work.task
     drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
     origin = drafted if task.plan is None else PlanOrigin.LITERAL
@@ -240,7 +238,8 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
         return take_proposal(work, message)
     if message.data.thought_id != work.thought:
         return None
-    return take_choice(work, message) or begin_assigned(work)
+    take_choice(work, message)
+    return begin_assigned(work)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
@@ -253,7 +252,8 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if reads_goal(work):
         return _read_goal(work, None)
     if data.kind is ThoughtKind.ROUTE:
-        return take_choice(work, message) or begin_assigned(work)
+        take_choice(work, message)
+        return begin_assigned(work)
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))

@@ -32,7 +32,4 @@ class Code(StrEnum):
     TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
     UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows why."
     AT_BOUND = "HP-215", "The supervisor used up its rounds and named no agent."
-    AGENT_GONE = (
-        "HP-216",
-        "No agent has the name that the task gives, or its agents file is gone.",
-    )
+    AGENT_GONE = "HP-216", "No agent of the agents file has the name that the task gives."

@@ -51,27 +51,20 @@ class Policy:
 
 
 @value
-class Place:
-    """A place among the chains that an agent works on at once; so many others had one when it was taken."""
-
-    agent: str
-    others: int = 0
-
-
-@value
 class World:
     """What lies outside the chain and yet is needed to decide about it, as values.
 
-    `agents` are those of the version that the chain keeps. `tree` are the chains above it, and those of agents that
-    have ended, below these or below it: it may know what they know (I1). `place` is the one that the chain has with an
-    agent that works on so many at once.
+    `agents` are those of the agents file. `tree` are the chains above it, and those of agents that have ended, below
+    these or below it: it may know what they know (I1). Of a task that is to be routed, `counts` are the open chains
+    of each agent, and `turn` is its number among those that take turns (I3).
     """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     agents: Agents = field(default_factory=Agents)
     tree: tuple[Chain, ...] = ()
-    place: Place | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    turn: int = 1
 
     def spec(self, tool: str) -> ToolSpec:
         """What is declared of a tool; of one that no worker declares any more nothing, so it may have effects."""

@@ -137,14 +137,6 @@ class Routing:
 
 
 @value
-class Queued:
-    """A chain that has not begun, as its agent has no room: it looks again at `until` (ms). `why` says whose room."""
-
-    until: int
-    why: str
-
-
-@value
 class OpenRequest:
     """A question that waits. Its options and form say what an answer may be.
 
@@ -202,8 +194,6 @@ class Chain(Struct, gc=False):
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `done` are the calls that can be undone, as they ended, tool, id and words each; they are being undone, or a person
     is asked whether to, until `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
-    `queued`: it waits for its agent before it begins. `number` counts the tasks of a supervisor whose agents take
-    turns, in the chain's partition, with this one; 0: nobody counts.
     `questions` are those that the model asked while planning, `answers` a person's words to them (C11). `failing`: the
     chain fails when what is under way has ended. `active` are the indexes of the steps that have begun and have
     something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
@@ -253,8 +243,6 @@ class Chain(Struct, gc=False):
     done: tuple[str, ...] = ()
     undoing: int | None = None
     routing: Routing | None = None
-    queued: Queued | None = None
-    number: int = 0
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
 
@@ -273,8 +261,6 @@ def next_due(chain: Chain) -> int:
         return 0
     if chain.undoing is not None:
         return chain.undoing
-    if chain.queued is not None:
-        return min(chain.deadline, chain.queued.until)
     if not chain.requests and not chain.resting:
         return chain.deadline
     rests = chain.resting.items() if chain.failing is None else ()

@@ -231,7 +231,7 @@ class Work(Chain, kw_only=True, gc=False):
             self.answer, self.unproven = None, ()
         self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
         self.resting, self.approvals, self.undoing = {}, {}, None
-        self.resume = self.thought = self.error = self.queued = None
+        self.resume = self.thought = self.error = None
         self.tell(fact, **details)
 
     # ---- the value

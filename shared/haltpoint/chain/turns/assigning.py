@@ -1,74 +1,49 @@
-"""Who works on the task of a chain: decided before anything else of it, once (CONTRACT I1)."""
+"""Who works on the task of a chain: decided before anything else of it, once (CONTRACT I1, I3)."""
 
 from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, progress, with_agents
-from haltpoint.chain.model.codes import Code
+from haltpoint.chain.checks.agents import assigned_to, progress, who_routes, with_agents
 from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.outputs import Next, Think, failed
-from haltpoint.chain.model.state import Failure, Queued, Routing
+from haltpoint.chain.model.outputs import Next, Think
+from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.words.routing import Choice, by_function, choice_of, rooms, routes_by
+from haltpoint.chain.words.routing import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.routing import Routed, Strategy
-from haltpoint.contracts.work.tasks import Assignment
+from haltpoint.contracts.work.tasks import Assignment, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-
-SOONEST, LATEST = 500, 10_000
-"""Between two looks for room (ms): the longer it has waited, the more, so that its log stays short."""
 
 PLACE: Final = "route"
 """The place of the one thought for which the function is called, in its id."""
 
 
 def assign(work: Work) -> Next | None:
-    """Route the task where it was left open who works on it, and no model has to be asked; `load` as soon as an agent
-    has room.
+    """Give the task to its agent, or to the supervisor, and route it where no model has to be asked. A task that an
+    agent has handed on has its agent already.
     """
     agents = work.world.agents
+    name = work.task.agent or who_routes(work, agents)
+    if name is not None and work.task.assigned is None:
+        _give(work, structs.replace(work.task, agent=name))
     strategy = routes_by(work.task, agents)
     if strategy is Strategy.FUNCTION:
         return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
-    choice = choice_of(work.task, agents, work.number, work.world.place)
-    if strategy is not None and choice is not None:
-        route(work, choice, strategy)
+    if strategy is not None:
+        choose = BY_STRATEGY[strategy]
+        route(work, choose(work.task, agents, work.world.counts, work.world.turn), strategy)
     return None
 
 
-def waits_for_room(work: Work) -> bool:
-    """Whether the chain may not begin yet, as its agent works on as many chains as it may; it looks again later."""
-    names = [one.name for one in rooms(work, work.world)]
-    if not names or (work.world.place is not None and work.world.place.agent in names):
-        work.queued = None
-        return False
-    apart = min(max((work.now - work.created_at) // 4, SOONEST), LATEST)
-    work.queued = Queued(work.now + apart, f"no room for one more chain of {', '.join(names)}")
-    return True
-
-
-def version_gone(work: Work) -> Failure | None:
-    """The end of a chain whose version of the agents file cannot be read any more: its agents, their models and their
-    prompts are not known.
-    """
-    assigned = work.task.assigned
-    if assigned is None or not assigned.version or work.world.agents.agents:
-        return None
-    words = f"the version {assigned.version} of the agents file, with which the chain began, is gone"
-    return failed(Code.AGENT_GONE, words)
-
-
-def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> Failure | None:
-    """Route the task by what its function has said; the end of the chain where nothing is left to choose from."""
+def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
+    """Route the task by what its function has said."""
     work.thought = None
-    if (gone := version_gone(work)) is None:
-        route(work, by_function(reply, work.world.agents), Strategy.FUNCTION)
-    return gone
+    route(work, by_function(reply, work.world.agents), Strategy.FUNCTION)
 
 
 def note_decision(work: Work, routed: Routed) -> None:
@@ -88,12 +63,19 @@ def route(work: Work, choice: Choice, strategy: Strategy) -> None:
         rule=choice.rule,
     )
     note_decision(work, routed)
-    assigned = work.task.assigned or Assignment("")
-    task = structs.replace(work.task, agent=choice.agent, assigned=None, **structs.asdict(assigned.limits))
-    if choice.agent is not None:
-        given = structs.replace(task, assigned=structs.replace(assigned, tools=None))
-        task = assigned_to(given, work.world.agents, assigned.version)
-    work.task = task
-    work.deadline = min(work.deadline, deadline_of(task, work.world.policy, work.created_at))
-    tools = with_agents(work.world.tools, work.world.agents, task)
+    own = work.task.assigned or Assignment()
+    task = structs.replace(work.task, agent=choice.agent, assigned=None, **structs.asdict(own.limits))
+    if choice.agent is None:
+        work.task = task
+    else:
+        _give(work, structs.replace(task, assigned=structs.replace(own, tools=None)))
+
+
+def _give(work: Work, task: Task) -> None:
+    """The task is its agent's from now on, within the limits of this one."""
+    agents = work.world.agents
+    work.task = assigned_to(task, agents)
+    deadline = deadline_of(work.task, work.world.policy, work.created_at)
+    work.deadline = min(work.deadline, deadline)
+    tools = with_agents(work.world.tools, agents, work.task)
     work.world = replace(work.world, tools=tools)

@@ -54,7 +54,6 @@ def too_late(work: Work) -> Failure | None:
         return None
     held = (rest.outcome.metadata.limit for rest in work.resting.values() if rest.until)
     waited = next((f", while a call waited for {limit}" for limit in held if limit), "")
-    waited = f", while there was {work.queued.why}" if work.queued else waited
     seconds = work.task.budget.seconds
     if seconds is None or work.deadline < work.created_at + int(seconds * 1000):  # another deadline comes earlier
         return failed(Code.TOO_LATE, f"the chain's deadline has passed{waited}")

@@ -29,7 +29,18 @@ from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Assignment, Budget, Task
 
 _PASSED_ON: Final = (
-    *("conversation_id", "context", "private", "tools", "siblings", "patterns_off", "language", "tenant", "user"),
+    *(
+        "conversation_id",
+        "context",
+        "private",
+        "tools",
+        "parallel",
+        "siblings",
+        "patterns_off",
+        "language",
+        "tenant",
+        "user",
+    ),
     "earlier",
 )
 _LIMITS: Final = ("turns", "actions", "tokens", "cost")
@@ -37,7 +48,7 @@ _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
     """The chain of an agent; or why there can be none. The call is one of the chain's actions already."""
-    own = work.task.assigned or Assignment("")
+    own = work.task.assigned or Assignment()
     if (why := hand_on_fault(work, action.tool, arguments)) is not None:
         return failed(Code.OVER_BUDGET, why)
     if name := used_up(replace(work.task.budget, actions=None), work.spent()):  # without actions it may still answer
@@ -49,18 +60,17 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         goal=goal_in(arguments),
         agent=action.tool,
         above=work.task.path,
-        assigned=Assignment(own.version, chains=chains, goal=users, floor=floor),
+        assigned=Assignment(chains=chains, goal=users, floor=floor),
         intent=_intent(work, action.tool),
         budget=left,
         undo=undo_of(work),
         style=own.limits.style,
         strikes=own.limits.strikes,
         max_turns=own.limits.max_turns,
-        parallel=own.limits.parallel,
         mode=work.mode(action.step),
         **{name: getattr(work.task, name) for name in _PASSED_ON},
     )
-    task = assigned_to(given, work.world.agents, own.version)
+    task = assigned_to(given, work.world.agents)
     _reserve(work, task)
     started, deadline = replace(action, child=child_id(action.id)), deadline_of(task, work.world.policy, work.now)
     return StartChild(started, task, min(work.deadline, deadline))

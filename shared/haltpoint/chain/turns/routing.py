@@ -50,9 +50,7 @@ def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correct
 
 
 def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
-    """Why one agent cannot get the task: there is none of this name, or its call is wrong. The chain of one that has no
-    room waits.
-    """
+    """Why one agent cannot get the task: there is none of this name, or its call is wrong."""
     if work.world.spec(call.tool).kind is ToolKind.AGENT:
         return fault_of(CheckedCall.proposed(work, index, call))
     takers = listed(_takers(work, index))

@@ -1,19 +1,20 @@
-"""Who works on a task that names no agent, by rules, skills, turns and room: no model is asked (CONTRACT I1)."""
+"""Who works on a task that names no agent, where no model is asked (CONTRACT I3): one function for each strategy.
+
+Each takes the task, the agents, the open chains of each agent, and the number of the task among those that take turns.
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from haltpoint.chain.model.canonical import plain
-from haltpoint.chain.model.limits import Place, World
-from haltpoint.chain.model.state import Chain
 from haltpoint.chain.words.patterns import found_in
 from haltpoint.contracts.base import value
-from haltpoint.contracts.events import ActionProposed, ThoughtFailed, ToExecutor
+from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Strategy
+from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Rule, Strategy
 from haltpoint.contracts.work.tasks import Task
 
 _WORD: Final = re.compile(r"[^\W_]+(?:\+\+|[+#](?!\w))?")
@@ -23,6 +24,9 @@ _PLURALS: Final = (
     (re.compile(r"(?<=\w)ies$"), "y"),
 )
 """How English makes plurals, and what the singular ends in. `note` is no plural of `not`, nor `toes` of `to`."""
+
+Counts = Mapping[str, int]
+"""The open chains of each agent, by its name."""
 
 
 @value
@@ -37,81 +41,59 @@ class Choice:
     rule: str | None = None
 
 
-def rooms(chain: Chain, world: World, heard: Iterable[ToExecutor] = ()) -> tuple[Agent, ...]:
-    """The agents of which one must have a place for a chain before it begins; none for a chain whose agent is not
-    counted, or not known before its function has said it: `heard` is what it decides on. An agent above it in the tree
-    that has the same name lends it its own.
-    """
-    agents, name = world.agents, chain.task.agent
-    if chain.plan is not None or not any(map(agents.counts, agents.agents)):
-        return ()
-    strategy = routes_by(chain.task, agents)
-    if strategy is Strategy.LOAD:
-        return agents.choices
-    if strategy is not None:
-        replies = (one for one in heard if isinstance(one, ActionProposed | ThoughtFailed))
-        reply = next((one for one in replies if one.data.thought_id == chain.thought), None)
-        choice = choice_of(chain.task, agents, chain.number) if reply is None else by_function(reply, agents)
-        name = None if choice is None else choice.agent
-    above = {one.task.agent for one in world.tree if chain.id.startswith(f"{one.id}~")}
-    return tuple(one for one in agents.agents if one.name == name and agents.counts(one) and name not in above)
-
-
 def routes_by(task: Task, agents: Agents) -> Strategy | None:
     """By which strategy a task is to be routed; None: it has an agent, or a model decides in a step."""
-    said = agents.supervisor
-    if task.agent != SUPERVISOR or said is None or said.strategy is Strategy.LLM:
+    supervisor = agents.supervisor
+    if task.agent != SUPERVISOR or supervisor is None or supervisor.strategy is Strategy.LLM:
         return None
-    return said.strategy
+    return supervisor.strategy
 
 
-def choice_of(task: Task, agents: Agents, number: int, place: Place | None = None) -> Choice | None:
-    """Who works on a task that is to be routed; `number` as in `in_turn`, `place` is the one that the chain has. None:
-    it is not to be routed, no agent has room, or the function is to be asked.
-    """
-    match routes_by(task, agents):
-        case Strategy.RULE:
-            return by_rule(task, agents)
-        case Strategy.SKILL:
-            return by_skill(task, agents)
-        case Strategy.ROUND_ROBIN:
-            return in_turn(number, agents)
-        case Strategy.LOAD if place is not None:
-            return with_room(place, agents)
-        case _:
-            return None
-
-
-def by_rule(task: Task, agents: Agents) -> Choice:
+def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent of the first rule that fits, in the order of the file."""
-    for rule in () if agents.supervisor is None else agents.supervisor.rules:
-        found = found_in(task.goal, rule.match) if rule.match else "the context"
-        if found is not None and all(_same(task.context.get(name), said) for name, said in rule.context.items()):
+    rules = () if agents.supervisor is None else agents.supervisor.rules
+    for rule in rules:
+        found = _fits(task, rule)
+        if found is not None:
             return Choice(rule.agent, f"the rule {rule.id} fits: {found}", rule=rule.id)
     return fallback(agents, "no rule fits")
 
 
-def by_skill(task: Task, agents: Agents) -> Choice:
+def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent with the most of its skill words in the goal; of several the first of the file."""
-    where = _where(task.goal)
-    found = {one.name: [skill for skill in one.skills if _is_in(skill, where)] for one in agents.choices}
-    best = max(agents.choices, key=lambda one: len(found[one.name]))
-    if words := found[best.name]:
-        return Choice(best.name, f"the goal speaks of {', '.join(words)}", len(words) / len(best.skills))
-    return fallback(agents, "the goal has no skill word of an agent")
+    places = _places(task.goal)
+    found = {agent.name: [skill for skill in agent.skills if _is_in(skill, places)] for agent in agents.choices}
+    best = max(agents.choices, key=lambda agent: len(found[agent.name]))
+    words = found[best.name]
+    if not words:
+        return fallback(agents, "the goal has no skill word of an agent")
+    return Choice(best.name, f"the goal speaks of {', '.join(words)}", len(words) / len(best.skills))
 
 
-def in_turn(number: int, agents: Agents) -> Choice:
-    """The agent whose turn it is; `number`: how many tasks the supervisor has had, this one included."""
-    agent = agents.choices[(number - 1) % len(agents.choices)]
-    return Choice(agent.name, f"it is the turn of {agent.name}: task {number} of its partition")
+def in_turn(_task: Task, agents: Agents, _counts: Counts, n: int) -> Choice:
+    """The agent whose turn it is; the first task has number 1."""
+    agent = agents.choices[(n - 1) % len(agents.choices)]
+    return Choice(agent.name, f"it is the turn of {agent.name}: task {n}")
 
 
-def with_room(place: Place, agents: Agents) -> Choice:
-    """The agent that had the most room when the place was taken."""
-    agent = agents.named(place.agent)
-    most = "" if agent is None or agent.capacity is None else f" of {agent.capacity} at once"
-    return Choice(place.agent, f"{place.agent} has the most room: it worked on {count(place.others, 'chain')}{most}")
+def by_load(_task: Task, agents: Agents, counts: Counts, n: int) -> Choice:
+    """The agent with the fewest open chains; those with equally many take turns, so that tasks which come together
+    do not all go to one.
+    """
+    names = [agent.name for agent in agents.choices]
+    first = (n - 1) % len(names)
+    name = min(names[first:] + names[:first], key=lambda name: counts.get(name, 0))
+    chains = count(counts.get(name, 0), "open chain")
+    return Choice(name, f"{name} has the fewest: {chains}")
+
+
+BY_STRATEGY: Final[Mapping[Strategy, Callable[[Task, Agents, Counts, int], Choice]]] = {
+    Strategy.RULE: by_rule,
+    Strategy.SKILL: by_skill,
+    Strategy.ROUND_ROBIN: in_turn,
+    Strategy.LOAD: by_load,
+}
+"""The strategies that decide at once; `llm` and `function` ask the planner."""
 
 
 def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice:
@@ -129,6 +111,13 @@ def fallback(agents: Agents, why: str) -> Choice:
     """The agent that takes what nothing else decides."""
     name = None if agents.supervisor is None else agents.supervisor.fallback
     return Choice(name, f"{why}: {name or 'the agent without a name'} takes it", 0.0)
+
+
+def _fits(task: Task, rule: Rule) -> str | None:
+    """What of a task a rule fits: the words of the goal, or the context; None: it does not."""
+    found = found_in(task.goal, rule.match) if rule.match else "the context"
+    same = (_same(task.context.get(name), wanted) for name, wanted in rule.context.items())
+    return found if all(same) else None
 
 
 def _same(value: Any, said: Any) -> bool:
@@ -150,8 +139,8 @@ def _forms(word: str) -> set[str]:
     return {word, *(plural.sub(ending, word) for plural, ending in _PLURALS)}
 
 
-def _where(goal: str) -> dict[str, set[int]]:
-    """The forms of the goal's words, and where they are in it."""
+def _places(goal: str) -> dict[str, set[int]]:
+    """The forms of the goal's words, and their places in it."""
     found = defaultdict[str, set[int]](set)
     for place, word in enumerate(_words(goal)):
         for form in _forms(word):
@@ -159,10 +148,13 @@ def _where(goal: str) -> dict[str, set[int]]:
     return found
 
 
-def _is_in(skill: str, where: Mapping[str, set[int]]) -> bool:
+def _is_in(skill: str, places: Mapping[str, set[int]]) -> bool:
     """Whether a goal has these words, one behind the other, each with a form in common."""
-    starts = [
-        {place - index for form in _forms(word) for place in where.get(form, ())}
-        for index, word in enumerate(_words(skill))
-    ]
+    starts = [_starts(word, index, places) for index, word in enumerate(_words(skill))]
     return bool(starts) and bool(set.intersection(*starts))
+
+
+def _starts(word: str, index: int, places: Mapping[str, set[int]]) -> set[int]:
+    """Where in a goal a skill would begin whose word number `index` this is."""
+    found = set[int]().union(*(places.get(form, ()) for form in _forms(word)))
+    return {place - index for place in found}

@@ -19,12 +19,12 @@ _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TO
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="List and show agents; check and apply the agents file.", no_args_is_help=True)
+    app = typer.Typer(help="List and show agents; check the agents file.", no_args_is_help=True)
     parent.add_typer(app, name="agent")
 
     @verb(app, "list", gateway=True)
     def list_(shell: Shell) -> None:
-        """List the agents of the file that counts for chains that begin."""
+        """List the agents of the file."""
         found = talk(shell, lambda client: client.agents())
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
@@ -34,7 +34,7 @@ def add_to(parent: typer.Typer) -> None:
             how = f"are routed by the strategy {found.supervisor.strategy} (haltpoint agent show supervisor)"
             shell.note(f"Tasks that name no agent {how}")
         if not found.items:
-            shell.note("There are no agents: no file was applied, or it names none (haltpoint agent apply FILE)")
+            shell.note("There are no agents: HALTPOINT_AGENTS_FILE of the services names no file, or it has none")
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
@@ -60,25 +60,9 @@ def add_to(parent: typer.Typer) -> None:
 
         found = read(file)
         if shell.json:
-            shell.emit({"version": found.digest, "agents": [one.name for one in found.agents]})
+            shell.emit({"agents": [one.name for one in found.agents]})
         else:
-            shell.note(f"{file} is valid (version {found.digest}); agents: {found.names}")
-
-    @verb(app, "apply")
-    def apply(shell: Shell, file: _FILE) -> None:
-        """Make the agents file count for every chain that begins from now on; a file without agents takes all away."""
-        import asyncio
-
-        from haltpoint.cli.local.system import apply_agents
-        from haltpoint.runtime.config.agents_file import read
-
-        found = read(file)
-        applied = asyncio.run(apply_agents(shell.settings, found))
-        if shell.json:
-            shell.emit({"version": found.digest, "applied": applied})
-        else:
-            words = "counts for chains that begin from now on" if applied else "counts already"
-            shell.note(f"version {found.digest} {words}; agents: {found.names}")
+            shell.note(f"{file} is valid; agents: {found.names}")
 
 
 def _table(shell: Shell, agents: "Sequence[AgentView]") -> None:
@@ -105,7 +89,8 @@ def _under_way(agent: "AgentView") -> str:
 
 
 def _lines(agent: "AgentView") -> Iterator[str]:
-    yield f"{agent.name}  ({'; '.join(filter(None, (f'version {agent.version}', _under_way(agent))))})"
+    under_way = _under_way(agent)
+    yield f"{agent.name}  ({under_way})" if under_way else agent.name
     yield f"\n{agent.description}\n"
     yield f"  model: {agent.model or 'the configured one'}"
     yield f"  tools: {', '.join(agent.tools) if agent.tools is not None else 'all that are not internal'}"
@@ -121,7 +106,7 @@ def _lines(agent: "AgentView") -> Iterator[str]:
         yield "  shows its model all tools at once"
     if agent.verbose:
         yield "  prompts and replies go into the planner's log"
-    limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns", "parallel", "capacity")}
+    limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns")}
     limits |= {f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__}
     yield from (f"  {name}: {_plain(value)}" for name, value in limits.items() if value is not None)
     yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)

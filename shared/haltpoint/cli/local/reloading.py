@@ -1,4 +1,4 @@
-"""`up --reload`: tool workers that start again, and agents that are applied again, when their files change."""
+"""`up --reload`: tool workers that start again when their files change."""
 
 import asyncio
 import sys
@@ -9,13 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from haltpoint.cli.local.keeper import Say
-from haltpoint.cli.local.system import System, apply_agents
-from haltpoint.runtime.config import agents_file
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.cli.local.system import System
 from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.service.address import redis_url
-from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import unusable
 
 _LOOK: Final = 0.5
 """Seconds between two looks at the files."""
@@ -23,9 +18,7 @@ _LOOK: Final = 0.5
 
 async def reload_tools(system: System, say: Say) -> None:
     """Replace the tool workers, one after the other, whenever a file of their tools, hooks or skills has changed. Each
-    finishes the calls that it runs before its successor starts. When the agents file has changed, apply it; one with
-    faults changes nothing, and one that the server does not take is applied at the next look. Runs until it is
-    cancelled.
+    finishes the calls that it runs before its successor starts. Runs until it is cancelled.
     """
     before = state_of(system.settings)
     while True:
@@ -33,32 +26,11 @@ async def reload_tools(system: System, say: Say) -> None:
         if (now := state_of(system.settings)) == before:
             continue
         changed = sorted({path for path, _ in now ^ before})
-        if (file := system.settings.agents_file) in changed:
-            changed.remove(file)
-            if not await _reload_agents(system.settings, file, say):
-                now = frozenset({*(one for one in now if one[0] != file), *(one for one in before if one[0] == file)})
         before = now
-        if not changed:
-            continue
         say(f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} changed: reloading the tools")
         for child in system.keeper.children:
             if child.service == "tool-worker":
                 await system.keeper.replace(child, child.words)
-
-
-async def _reload_agents(settings: Settings, file: Path, say: Say) -> bool:
-    """Whether this is done with: not while the server is away or takes nothing."""
-    try:
-        agents = agents_file.read(file)
-        await apply_agents(settings, agents)
-    except HaltpointError as error:
-        say(str(error))
-        return True
-    except UNREACHABLE as error:
-        say(f"{file.name} changed and is not applied yet: {unusable(error, redis_url(settings))}")
-        return False
-    say(f"{file.name} changed: version {agents.digest} counts for chains that begin from now on")
-    return True
 
 
 def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:
@@ -71,8 +43,6 @@ def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:
 
 
 def _files(settings: Settings) -> Iterator[Path]:
-    if settings.agents_file is not None:
-        yield settings.agents_file
     for skills in settings.skills:
         yield from (path for path in Path(skills).rglob("*") if path.is_file())
     for name in (*settings.tools, *settings.hooks):

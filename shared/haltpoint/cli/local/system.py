@@ -14,15 +14,13 @@ from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen, redis_url
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.streams.agent_versions import AgentVersions
-from haltpoint.runtime.streams.connection import AutoPipeline, connect
+from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
 
@@ -76,18 +74,16 @@ class System:
     async def __aenter__(self) -> Self:
         """Start everything; return when all of it is ready. Raises EmbeddedServerError, HaltpointError, CliError."""
         self._look_at_ports()
-        file = self.settings.agents_file
-        agents = None if file is None else agents_file.read(file)
+        agents = agents_file.read(self.settings.agents_file)
+        if agents.agents:
+            self._say(f"agents: {agents.names}")
         try:
             if self._embedded:
                 await self._stack.enter_async_context(kept(self._embedded, self._say))
                 await initialise(self.settings)
-                await self._apply(agents)  # before any service is there to take a task
             self._stack.push_async_callback(self.keeper.stop)
             self.keeper.start([*self._children, *self._beside])
             await self._until_ready()
-            if not self._embedded:  # now it is known that the server can be used
-                await self._apply(agents)
             if self._has_gateway:
                 told = self.settings.state_dir / ADDRESS_FILE
                 (new := told.with_suffix(".new")).write_text(f"{self.url}\n")
@@ -122,15 +118,6 @@ class System:
             )
         listen(settings.health_host, settings.health_port).close()
 
-    async def _apply(self, agents: Agents | None) -> None:
-        """Make these agents count, and print those that count: without a file those that were applied before."""
-        if agents is not None:
-            await apply_agents(self.settings, agents)
-        async with connect(redis_url(self.settings)) as redis, AutoPipeline(redis) as calls:
-            digest, found = await AgentVersions(calls, Topology(self.settings.partitions)).current()
-        if digest:
-            self._say(f"agents: {found.names} (version {digest})")
-
     async def _until_ready(self) -> None:
         """Every child that lives is ready, and the gateway says that it is."""
         deadline = asyncio.get_running_loop().time() + READY_WITHIN
@@ -163,15 +150,6 @@ async def initialise(settings: Settings) -> None:
     async with connect(redis_url(settings)) as redis:
         await library.load(redis)
         await Topology(settings.partitions).ensure(redis)
-
-
-async def apply_agents(settings: Settings, agents: Agents) -> bool:
-    """Make this version of the agents file count for chains that begin; False: it did already. The one before is kept
-    until the last chain that began with it can be read no more.
-    """
-    keep = settings.limits.chain_deadline + settings.limits.retention
-    async with connect(redis_url(settings)) as redis, AutoPipeline(redis) as calls:
-        return await AgentVersions(calls, Topology(settings.partitions)).apply(agents, keep)
 
 
 def as_environment(settings: Settings) -> dict[str, str]:

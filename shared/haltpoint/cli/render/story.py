@@ -14,7 +14,7 @@ from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, phrases, runs_again
-from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
+from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
 from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -97,19 +97,10 @@ def _in_action(action: ActionView, chain: ChainView) -> Iterator[Block]:
     for child in (one for one in chain.children if one.id == action.child):
         for request in asked_in(child):
             yield from _asked(request)
-        yield from _without_room(child)
     if action.receipt is not None and action.status == "done":
         # A receipt that came when the chain was over already is not in its log; one that is not yet may run again.
         at = action.ended_at or (chain.updated_at if chain.status in _END_MARKS else None)
         yield from [] if at is None else [[replace(lines.result(action, action.receipt), at=at)]]
-
-
-def _without_room(child: ChildView) -> Iterator[Block]:
-    """The chains of a tree that have not begun, as their agents have no room."""
-    if child.resting is not None:
-        yield [Line(1, Mark.RUNNING, "waits", visible(child.resting.why))]
-    for below in child.children:
-        yield from _without_room(below)
 
 
 def _asked(request: RequestView) -> Iterator[Block]:

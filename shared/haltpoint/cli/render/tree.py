@@ -15,8 +15,6 @@ def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
     for child in chain.children:
         name = child.agent or child.goal.partition(":")[0]
         yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"
-        if child.resting is not None:
-            yield f"{indent}  waits: {visible(child.resting.why)}"
         for request in child.requests:
             if request.status is RequestStatus.OPEN:
                 yield f"{indent}  asks: {visible(request.question)}  {request.id}"

@@ -57,7 +57,7 @@ class WaitingView(View):
 
 class RestingView(View):
     """An action waits for a moment: it is sent again at `until`; None: when no question is open any more. `why` is what
-    its tool said. Or a chain has not begun, as its agent has no room, and looks again then.
+    its tool said.
     """
 
     until: datetime | None
@@ -65,9 +65,7 @@ class RestingView(View):
 
 
 class CurrentView(View):
-    """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action. The id
-    is empty while the chain waits for its agent.
-    """
+    """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action."""
 
     step_id: str
     tool: str | None = None
@@ -125,14 +123,13 @@ class RequestView(View):
 
 class ChildView(View):
     """A chain below another, which carries out a call of an agent or of a skill: `requests` are its questions,
-    `children` the chains below it. `resting` is there while it has not begun, as its agent has no room.
+    `children` the chains below it.
     """
 
     id: str
     status: str
     goal: str
     agent: str | None = Field(default=None, exclude_if=_is_none)
-    resting: RestingView | None = Field(default=None, exclude_if=_is_none)
     requests: tuple[RequestView, ...] = ()
     children: tuple["ChildView", ...] = ()
 

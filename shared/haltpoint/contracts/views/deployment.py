@@ -79,7 +79,7 @@ class StatsView(View):
 
 
 class AgentView(View):
-    """An agent of the agents file, as it counts for chains that begin: `version` is the file's digest.
+    """An agent of the agents file.
 
     `under_way` are its chains that have begun and not ended, of all tenants: null for those who do not see these all.
     `failures` are those of the reader's chains that failed last. `tools` null: every tool that is not internal;
@@ -89,7 +89,6 @@ class AgentView(View):
 
     name: str
     description: str
-    version: str
     model: str | None = None
     tools: tuple[str, ...] | None = None
     unserved: tuple[str, ...] = ()
@@ -99,10 +98,8 @@ class AgentView(View):
     style: Style | None = None
     strikes: int | None = None
     max_turns: int | None = None
-    parallel: int | None = None
     budget: Budget = Budget()
     skills: tuple[str, ...] = ()
-    capacity: int | None = None
     choose: bool = True
     verbose: bool = False
     under_way: int | None = None

@@ -1,4 +1,4 @@
-"""Agents and models, as the agents file names them (HALTPOINT_AGENTS_FILE). Every service reads the same version.
+"""Agents and models, as the agents file names them (HALTPOINT_AGENTS_FILE). Every service reads it when it starts.
 
 [models.small]
 base_url = "http://127.0.0.1:8080/v1"
@@ -12,13 +12,11 @@ model = "small"
 tools = ["find_invoice", "refund"]
 """
 
-import hashlib
 from typing import Annotated, Any
 
-from msgspec import Meta, field, json
+from msgspec import Meta, field
 
 from haltpoint.contracts.base import Count, Seconds, Strict
-from haltpoint.contracts.work.plans import MOST_PARALLEL
 from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor, under_our_names
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
 from haltpoint.contracts.written import in_seconds
@@ -59,8 +57,8 @@ class Agent(Strict):
     `description` is what another agent reads before it hands a task on, `prompt` goes before the runtime's own. `model`
     is a section of the file; None: the configured one. `tools` are globs; None: every tool that is not internal.
     `agents` are those that it may hand a task on to. `mode`: the stricter of the task's and this one holds; of all
-    numbers the smaller one. `skills` are words of goals that it is good at, `capacity` how many chains it works on at
-    once. `choose`: of many tools a model first picks those that a step may need.
+    numbers the smaller one. `skills` are words of goals that it is good at. `choose`: of many tools a model first picks
+    those that a step may need.
     """
 
     name: Name
@@ -73,10 +71,8 @@ class Agent(Strict):
     style: Style | None = None
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
-    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
     budget: Budget = Budget()
     skills: Annotated[tuple[Annotated[str, Meta(pattern=r"[^\W_]", max_length=100)], ...], Meta(max_length=100)] = ()
-    capacity: Annotated[Count | None, Meta(description="chains that it works on at once")] = None
     choose: bool = True
     verbose: Annotated[bool, Meta(description="prompts and replies go into the planner's log")] = False
 
@@ -102,11 +98,6 @@ class Agents(Strict):
             return self._routing(self.supervisor)
         return next((one for one in self.agents if one.name == name), None)
 
-    def counts(self, agent: Agent) -> bool:
-        """Whether the chains that an agent works on are counted: it has a capacity, or the room of all decides."""
-        by_room = self.supervisor is not None and self.supervisor.strategy is Strategy.LOAD
-        return by_room or agent.capacity is not None
-
     @property
     def choices(self) -> tuple[Agent, ...]:
         """Those that the supervisor may choose from, in the order of the file: it decides ties."""
@@ -125,8 +116,3 @@ class Agents(Strict):
     def names(self) -> str:
         """The names that there are, for a sentence."""
         return ", ".join(one.name for one in self.agents) or "none"
-
-    @property
-    def digest(self) -> str:
-        """Twelve hex digits over all that the file says: the version that a chain keeps."""
-        return hashlib.sha256(json.encode(self, order="sorted")).hexdigest()[:12]

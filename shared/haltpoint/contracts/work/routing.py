@@ -32,8 +32,8 @@ Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
 
 
 class Strategy(StrEnum):
-    """How it is decided who works on a task; only `llm` asks a model. `load`: who has the most room. `function`: code
-    of the deployment.
+    """How it is decided who works on a task; only `llm` asks a model. `load`: who has the fewest open chains.
+    `function`: code of the deployment.
     """
 
     LLM = "llm"

@@ -71,17 +71,14 @@ class Limits(Contract):
     style: Style = Style.PLAN
     strikes: int | None = None
     max_turns: int | None = None
-    parallel: int | None = None
 
 
 class Assignment(Contract):
-    """How an agent works on a task (CONTRACT I): the version of the agents file that its chain keeps, the globs of the
-    tools that the agent may call, how many chains there may be below, and, where another agent has written the goal,
-    the user's own. `floor` is the goal of the literal plan that hands the task on in its submitter's words: what it
-    forbids or makes conditional holds, too.
+    """How an agent works on a task (CONTRACT I): the globs of the tools that the agent may call, how many chains there
+    may be below, and, where another agent has written the goal, the user's own. `floor` is the goal of the literal
+    plan that hands the task on in its submitter's words: what it forbids or makes conditional holds, too.
     """
 
-    version: str
     tools: tuple[str, ...] | None = None
     chains: int = MOST_CHAINS - 1
     goal: str | None = None

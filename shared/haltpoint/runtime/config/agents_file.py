@@ -32,8 +32,10 @@ READ_BY: Final = {
 """Which strategies read a field of the supervisor; all others ignore it."""
 
 
-def read(path: Path) -> Agents:
-    """The file, checked. Raises HaltpointError HP-037 with all that is wrong."""
+def read(path: Path | None) -> Agents:
+    """The file, checked; without one there are no agents. Raises HaltpointError HP-037 with all that is wrong."""
+    if path is None:
+        return Agents()
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

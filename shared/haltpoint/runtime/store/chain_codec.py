@@ -90,7 +90,6 @@ def decode_head(chain_id: str, task: Task, fields: Fields) -> Chain:
         plan_attempts=number(Head.PLAN_ATTEMPTS),
         strikes=number(Head.STRIKES),
         other_model=bool(number(Head.OTHER_MODEL)),
-        number=number(Head.NUMBER),
         below=_below_of(word(Head.BELOW)),
         thought=f"{chain_id}.{thought}" if thought else None,
         runs=tuple(decode_step(field) for field in _step_fields(fields)),

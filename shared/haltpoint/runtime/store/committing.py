@@ -46,7 +46,7 @@ _RANK: Final = 10**14
 BESIDE_PLAN: Final = (
     *("goal", "case", "nested_successes", "intent", "effects"),
     *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals", "done", "undoing"),
-    *("routing", "queued"),
+    "routing",
 )
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)

@@ -22,6 +22,7 @@ from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Violation
+from haltpoint.runtime.store.agents import OPEN
 
 UNKNOWN: Final = "?"
 """The name of what has none: a tool that does not exist, a model that did not say who it is."""
@@ -60,6 +61,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:none:{_about(before, fact)}"] += 1
         elif kind is _STARTED and "agent" in fact.details:
             counts[f"agent:begun:{fact.details['agent']}"] += 1
+            counts[f"{OPEN}:{fact.details['agent']}"] += 1
         elif kind in FINAL_FACTS:
             if decision.chain.task.agent and _has_begun(before, decision):
                 _count_end(counts, decision.chain.task.agent, fact, decision.chain)
@@ -83,15 +85,16 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
 def _count_end(counts: dict[str, int], agent: str, fact: Fact, chain: Chain) -> None:
     """The end of an agent's chain, and the time (ms) that it took."""
     counts[f"agent:ended:{agent}"] += 1
+    counts[f"{OPEN}:{agent}"] -= 1
     counts[f"agent:ms:{agent}"] += chain.updated_at - chain.created_at
     if fact.type is FactType.CHAIN_FAILED:
         counts[f"agent:failures:{agent}"] += 1
 
 
 def _has_begun(before: Chain, decision: Decision) -> bool:
-    """Whether the chain did not only wait for its agent, or find none."""
-    waited = before.status is ChainStatus.ACCEPTED or before.queued is not None
-    return not waited or any(fact.type is _STARTED and "agent" in fact.details for fact in decision.facts)
+    """Whether an agent was at work on the chain: it did not end before that was decided, and there is this agent."""
+    undecided = before.status is ChainStatus.ACCEPTED
+    return not undecided or any(fact.type is _STARTED and "agent" in fact.details for fact in decision.facts)
 
 
 def _of_code(message: Message) -> bool:

@@ -16,7 +16,6 @@ from haltpoint.chain.model.state import (
     ChainError,
     Failure,
     OpenRequest,
-    Queued,
     Rest,
     Routing,
     goal_in_full,
@@ -82,7 +81,6 @@ class StoredPlan(Strict):
     done: tuple[str, ...] = ()
     undoing: int | None = None
     routing: Routing | None = None
-    queued: Queued | None = None
 
     def carried_out(self, task: Task) -> Plan | None:
         """The plan that the chain of this task carries out; None before it has one."""
@@ -117,7 +115,6 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
             created_at=created,
             updated_at=created,
             deadline=int(fields[Head.DEADLINE.encode()]),
-            number=int(fields.get(Head.NUMBER.encode(), 0)),
         )
         return Loaded(chain, fields[FIRST.encode()].decode(), message.traceparent)
     except (KeyError, ValueError):

@@ -55,7 +55,6 @@ class Head(StrEnum):
     STRIKES = "strikes"
     OTHER_MODEL = "other_model"
     BELOW = "below"
-    NUMBER = "number"
     FEEDBACK = "feedback"
 
 

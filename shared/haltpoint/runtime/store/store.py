@@ -15,21 +15,17 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.agents import assigned_to, who_routes
-from haltpoint.chain.words.routing import routes_by
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.work.routing import Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.agents import AgentCounts
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
-from haltpoint.runtime.store.limits.places import AgentPlaces
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.store.rows import FEED_AGE
-from haltpoint.runtime.streams.agent_versions import AgentVersions
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import PREFIX, Topology
@@ -141,8 +137,7 @@ class Store:
         self._backlog_limit = backlog_limit
         self._facts_age = round(facts_age * 1000)
         self.conversations = Conversations(calls, topology, self._retention)
-        self.agents = AgentVersions(calls, topology)
-        self.places = AgentPlaces(calls, topology)
+        self.agents = AgentCounts(calls, topology)
         self._events = [topology.stream(partition, Stream.EVENTS) for partition in range(topology.partitions)]
         # Never the same twice: a version that is found again proves that this very commit was applied.
         self._nonce, self._serial = secrets.token_hex(4), count()
@@ -150,16 +145,12 @@ class Store:
     async def submit(self, task: Task, *, chain_id: str | None = None, trace: str | None = None) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2). `trace` is a traceparent.
 
-        A task of a conversation gets what was said in it before, and one for an agent what the agents file says of
-        this; a repeat is recognised by the task alone.
+        A task of a conversation gets what was said in it before; a repeat is recognised by the task alone.
         """
         chain = chain_id or new_chain_id()
         text, told = encode(task), task
-        version, agents = await self.agents.current()
-        if (name := task.agent or who_routes(task, agents)) is not None:
-            told = assigned_to(msgspec.structs.replace(task, agent=name), agents, version)
         if task.conversation_id is not None and task.plan is None:
-            told = msgspec.structs.replace(told, earlier=await self.conversations.before(task))
+            told = msgspec.structs.replace(task, earlier=await self.conversations.before(task))
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",
@@ -169,15 +160,14 @@ class Store:
             data=Task(goal=task.goal),
         )
         timeout = self._chain_timeout
-        if told.budget.seconds is not None:
-            timeout = min(timeout, told.budget.seconds)
+        if task.budget.seconds is not None:
+            timeout = min(timeout, task.budget.seconds)
         reply = await self._function(
             "submit" if self._backlog_limit else "accept",
             self._topology.partition(chain),
             *(chain, hashlib.sha256(text).hexdigest()[:16], f"0-{self._nonce}{next(self._serial):x}"),
             text if told is task else encode(told),
             *(encode(message), round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit),
-            int(routes_by(told, agents) is Strategy.ROUND_ROBIN),
         )
         status = SubmitStatus(reply[0].decode())
         if task.conversation_id is not None and status in (SubmitStatus.CREATED, SubmitStatus.AGAIN):

@@ -18,7 +18,6 @@ from haltpoint.contracts.views.chains import (
     DroppedCall,
     ErrorView,
     RequestView,
-    RestingView,
     RoutedView,
     UsageView,
 )
@@ -132,7 +131,6 @@ def _child(record: ChainRecord) -> ChildView:
         status=record.status.value,
         goal=record.task.goal,
         agent=record.task.agent,
-        resting=_room(record),
         requests=_requests(record, log_view.times(log_view.facts(record.log))),
         children=tuple(map(_child, record.children.values())),
     )
@@ -180,9 +178,7 @@ def _never_executed(facts: Sequence[log_view.Fact]) -> Iterator[DroppedCall]:
 
 
 def _current(record: ChainRecord) -> CurrentView | None:
-    """The first step that is under way, or that the chain waits for its agent; None when neither is so."""
-    if (room := _room(record)) is not None:
-        return CurrentView(step_id="", index=0, resting=room)
+    """The first step that is under way."""
     for index, (step, run) in enumerate(record.steps):
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             last = record.actions.get(action_id(record.id, step.id, run.actions))
@@ -190,12 +186,6 @@ def _current(record: ChainRecord) -> CurrentView | None:
             rests = resting(record, (action_id(record.id, step.id, number) for number in run.pending))
             return CurrentView(step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=rests)
     return None
-
-
-def _room(record: ChainRecord) -> RestingView | None:
-    """For whose room the chain waits before it begins, and until when."""
-    queued = record.queued
-    return None if queued is None else RestingView(until=moment(queued.until), why=queued.why)
 
 
 def under_way(record: ChainRecord) -> StoredAction | None:
@@ -233,8 +223,6 @@ def _summary(
     below = (action.child for step in steps for action in step.actions if action.receipt is None)
     parts += [f"Waits for the chain {child}." for child in below if child]
     parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
-    if record.queued is not None:
-        parts.append(f"Waits: {record.queued.why}.")
-    elif (current := _current(record)) is not None and (rest := current.resting) is not None:
+    if (current := _current(record)) is not None and (rest := current.resting) is not None:
         parts.append(f"{current.tool} {runs_again(rest.until)}: {rest.why}")
     return " ".join(parts)

@@ -14,7 +14,6 @@ KEPT: Final = 30
 """Days for which a day's counters are kept (see `hp3_commit`)."""
 
 _EPOCH: Final = date(1970, 1, 1)
-_BEGUN: Final = "agent:begun:"
 
 
 class History:
@@ -37,12 +36,6 @@ class History:
             agents=_agents(total),
             days=tuple(_day(number, by_day[number]) for number in numbers),
         )
-
-    async def under_way(self) -> dict[str, int]:
-        """By the name of an agent its chains that have begun and not ended: none of them is older than what is kept."""
-        total = _added_up(await self._counted(KEPT))
-        begun = {field.partition(":begun:")[2]: count for field, count in total.items() if field.startswith(_BEGUN)}
-        return {name: max(0, count - total[f"agent:ended:{name}"]) for name, count in begun.items()}
 
     async def _counted(self, days: int) -> dict[int, Counter[str]]:
         """What was counted on each of the last days, by its number."""

@@ -78,7 +78,6 @@ class Records:
             intent=kept.intent,
             failing=None if kept.failing is None else kept.failing.error,
             resting=kept.resting,
-            queued=kept.queued,
             runs=runs,
             end=json.loads(raw_end) if raw_end else {},
             log=log,

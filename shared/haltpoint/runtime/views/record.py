@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from haltpoint.chain.model.state import ChainError, Queued, Rest, StepRun
+from haltpoint.chain.model.state import ChainError, Rest, StepRun
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases, phrases
 from haltpoint.contracts.tools import ToolSpec
@@ -38,7 +38,6 @@ class ChainRecord:
     end: Mapping[str, Any] = field(default_factory=dict)
     failing: ChainError | None = None
     resting: Mapping[str, Rest] = field(default_factory=dict)
-    queued: Queued | None = None
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, StoredAction] = field(default_factory=dict)
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)

@@ -105,9 +105,8 @@ local function holder_of(prefix, stream, entry)
 end
 
 -- A chain, whole, with its first message: nothing of it was there before. `deadline` in ms; `trace` may be ''. The
--- message brings what was written, so that who reads it first need not load the chain. `number` of a supervisor's task
--- where agents take turns, else nil.
-local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace, number)
+-- message brings what was written, so that who reads it first need not load the chain.
+local function begin_chain(prefix, at, chain, digest, version, task, head, deadline, trace)
   local created = digits(at)
   redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.VERSION, version, HEAD.STATUS, 'accepted',
     HEAD.CREATED, created, HEAD.UPDATED, created, HEAD.DEADLINE, deadline, HEAD.DIGEST, digest)
@@ -117,13 +116,8 @@ local function begin_chain(prefix, at, chain, digest, version, task, head, deadl
   redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
   redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
-  local counted = {}
-  if number then
-    redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.NUMBER, number)
-    counted = { HEAD.NUMBER, number }
-  end
   redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, FIRST, version,
-    HEAD.CREATED, created, HEAD.DEADLINE, deadline, unpack(counted))
+    HEAD.CREATED, created, HEAD.DEADLINE, deadline)
 end
 
 -- The chain is over (true), or was never there or is forgotten (nil).
@@ -167,7 +161,10 @@ local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
 local function keep_count(prefix, counts)
   local key = prefix .. 'stats:' .. math.floor(real_now() / DAY)
   for field, by in pairs(counts) do
-    if redis.call('HINCRBY', key, field, by) == by then
+    local agent = string.match(field, '^open:(.*)$')
+    if agent then
+      redis.call('HINCRBY', prefix .. 'open', agent, by)
+    elseif redis.call('HINCRBY', key, field, by) == by then
       redis.call('EXPIRE', key, DAYS_KEPT * DAY / 1000)
     end
   end

@@ -1,5 +1,5 @@
 --[[
-hp3_submit chain digest version task head timeout deadline trace limit turns
+hp3_submit chain digest version task head timeout deadline trace limit
 
 Starts a chain, whole, with its first message: chain, task, timer, index and task.submitted, or nothing.
   digest    of the submitted body: tells a repeat from another body under the same id
@@ -9,7 +9,6 @@ Starts a chain, whole, with its first message: chain, task, timer, index and tas
   timeout   ms that the chain may take; deadline: ms since the epoch or 0. The earlier one counts.
   trace     traceparent or ''
   limit     of the events stream's length; at it nothing is accepted. 0: none
-  turns     1: agents take turns, so the task gets its number among those of this partition that did
 Returns {status, now}: created | again (same digest) | conflict (another digest) | busy.
 
 hp3_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
@@ -30,8 +29,7 @@ local function submit(keys, args)
   if wished > 0 and wished < deadline then
     deadline = wished
   end
-  local number = args[10] == '1' and redis.call('INCR', prefix .. 'turns') or nil
-  begin_chain(prefix, at, chain, digest, args[3], args[4], args[5], digits(deadline), args[8], number)
+  begin_chain(prefix, at, chain, digest, args[3], args[4], args[5], digits(deadline), args[8])
   return { 'created', at }
 end
 
