@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
@@ -77,7 +78,9 @@ class Board:
         return Stored(self.redis, self.topology)
 
     async def chain(self, task: Task | None = None, plan: Plan | None = None) -> str:
-        submitted = await Store(self.calls, self.topology).submit(task or Task(goal="Tell John hi"))
+        task = task or Task(goal="Tell John hi")
+        given = task if task.agent is None else assigned_to(task, self.agents)  # as an executor begins it
+        submitted = await Store(self.calls, self.topology).submit(given)
         if plan is not None:
             stored = encode({"plan": plan, "digests": {}})
             await self.redis.hset(self.topology.key_of(Key.DATA, submitted.chain_id), Data.PLAN, stored)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -42,7 +43,9 @@ async def board(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
         yield board
 
 
-async def apply(board: Board, url: str, key: str | None = None) -> None:
+@asynccontextmanager
+async def desks(board: Board, url: str, key: str | None = None) -> AsyncIterator[None]:
+    """The agents file of the planners that start in here."""
     models = {"own": ModelEndpoint(base_url=url, name="own-model", api_key_env=key, max_tokens=77)}
     agents = (
         Agent(name="desk", description="d", prompt="You are the desk.", model="own", agents=("post",), tools=("l*",)),
@@ -50,15 +53,16 @@ async def apply(board: Board, url: str, key: str | None = None) -> None:
         Agent(name="plain", description="d"),
     )
     board.agents = Agents(agents=agents, models=models)
+    yield
 
 
 async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(board: Board) -> None:
     async with (
         ScriptedModel(script(GOOD_PLAN)) as configured,
         ScriptedModel(script(GOOD_PLAN)) as own,
+        desks(board, own.base_url),
         board.planner(configured),
     ):
-        await apply(board, own.base_url)
         thought = await board.ask(await board.chain(Task(goal="Tell John hi", agent="desk")))
         reply = await board.reply(thought)
         assert reply["data"]["usage"]["model"] == "own-model"
@@ -79,8 +83,7 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
 
 async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(board: Board) -> None:
     intent = {"say": {"content": '{"effects_asked": [], "ask_before": [], "forbidden": []}'}}
-    async with ScriptedModel(script(intent)) as own, board.planner(own):
-        await apply(board, own.base_url)
+    async with ScriptedModel(script(intent)) as own, desks(board, own.base_url), board.planner(own):
         chain = await board.chain(Task(goal="Tell John hi", agent="desk"))
         await board.reply(await board.ask(chain, ThoughtKind.INTENT, thought_id=f"{chain}.intent.t0.1"))
         (asked,) = own.requests
@@ -92,8 +95,7 @@ async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(boa
 async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with ScriptedModel(script(GOOD_PLAN)) as own, board.planner(own):
-        await apply(board, own.base_url, "DESK_KEY")
+    async with ScriptedModel(script(GOOD_PLAN)) as own, desks(board, own.base_url, "DESK_KEY"), board.planner(own):
         task = Task(goal="Tell John hi", agent="desk")
         monkeypatch.delenv("DESK_KEY", raising=False)
         reply = await board.reply(await board.ask(await board.chain(task)))
@@ -123,7 +125,8 @@ PICK = {"when": {"thought": "choose"}, "say": {"content": {"tools": ["lookup_con
 PLAN = {"when": {"thought": "plan"}, **GOOD_PLAN}
 
 
-async def clerks(board: Board, **about: Any) -> None:
+@asynccontextmanager
+async def clerks(board: Board, **about: Any) -> AsyncIterator[None]:
     """An agent and one that does not choose, with forty tools more than the board has."""
     await board.know(*MANY)
     agents = (
@@ -132,6 +135,7 @@ async def clerks(board: Board, **about: Any) -> None:
     )
     models = {"test": ModelEndpoint(name="any", provider="test")}
     board.agents = Agents(agents=agents, models=models)
+    yield
 
 
 def tokens(*requests: ServedRequest) -> int:
@@ -150,8 +154,7 @@ def shows(request: ServedRequest) -> list[str]:
 
 
 async def test_of_many_tools_the_model_picks_a_few_in_the_same_thought(board: Board) -> None:
-    async with ScriptedModel(script(PICK, PLAN)) as model, board.planner(model):
-        await clerks(board)
+    async with ScriptedModel(script(PICK, PLAN)) as model, clerks(board), board.planner(model):
         chain = await board.chain(Task(goal="Tell John hi", agent="clerk"))
         reply = await board.reply(await board.ask(chain))
         assert reply["type"] == "plan.drafted.v1"
@@ -164,10 +167,9 @@ async def test_of_many_tools_the_model_picks_a_few_in_the_same_thought(board: Bo
 
 
 async def test_i5_nothing_is_picked_without_an_agent_or_for_one_that_does_not_choose(board: Board) -> None:
-    async with ScriptedModel(script(PICK, PLAN)) as model, board.planner(model):
+    async with ScriptedModel(script(PICK, PLAN)) as model, clerks(board), board.planner(model):
         await board.know(*MANY)
         await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi"))))
-        await clerks(board)
         await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi"))))
         await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi", agent="all"))))
         assert [len(shows(one)) for one in model.requests] == [43, 43, 43]
@@ -180,8 +182,7 @@ async def test_r9_a_planner_that_ends_between_pick_and_reply_leaves_no_trace_of_
     monkeypatch.setattr(handlers, "DRAIN", 0.1)
     hangs = {"when": {"thought": "plan"}, "times": 1, "delay": 600.0, **GOOD_PLAN}
     async with ScriptedModel(script(PICK, hangs, PLAN)) as model:
-        async with board.planner(model):
-            await clerks(board)
+        async with clerks(board), board.planner(model):
             thought = await board.ask(await board.chain(Task(goal="Tell John hi", agent="clerk")))
             await wait_until(lambda: asked(model, 2))
         async with board.planner(model):
@@ -193,8 +194,11 @@ async def test_r9_a_planner_that_ends_between_pick_and_reply_leaves_no_trace_of_
 
 
 async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_secrets(board: Board) -> None:
-    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
-        await clerks(board, verbose=True, choose=False, prompt="Your password: hunter2.")
+    async with (
+        ScriptedModel(script(GOOD_PLAN)) as model,
+        clerks(board, verbose=True, choose=False, prompt="Your password: hunter2."),
+        board.planner(model),
+    ):
         with capture_logs() as lines:
             await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi", agent="all"))))
             assert not [line for line in lines if line["event"] in ("prompt", "reply")]
@@ -214,8 +218,7 @@ async def test_f1_the_log_names_the_setting_to_raise_when_a_reply_is_cut_off(
         return Reply("Dear Sir, I", cut=True)
 
     monkeypatch.setattr(ChatCompletions, "ask", cut)
-    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
-        await clerks(board)
+    async with ScriptedModel(script(GOOD_PLAN)) as model, clerks(board), board.planner(model):
         chain = await board.chain(Task(goal="Write to the office", language="de"), planning.PLAN)
         with capture_logs() as lines:
             reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
@@ -233,8 +236,11 @@ def test_a_supervisor_is_verbose_as_its_section_says() -> None:
 
 
 async def test_an_agents_model_may_be_one_of_pydantic_ai(board: Board) -> None:
-    async with ScriptedModel(script(GOOD_PLAN)) as configured, board.planner(configured):
-        await clerks(board, model="test", tools=("lookup_*",))
+    async with (
+        ScriptedModel(script(GOOD_PLAN)) as configured,
+        clerks(board, model="test", tools=("lookup_*",)),
+        board.planner(configured),
+    ):
         chain = await board.chain(Task(goal="Tell John hi", agent="clerk"), planning.PLAN)
         thought = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
         reply = await board.reply(thought)

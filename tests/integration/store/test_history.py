@@ -143,6 +143,7 @@ def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
         "agent:ended:billing": 1,
         "agent:failures:billing": 1,
         "agent:ms:billing": 3000,
+        "open:billing": 0,
         "tool:asked:?": 1,
     }
     gone = Fact(FactType.CHAIN_FAILED, {"code": "HP-216"})
