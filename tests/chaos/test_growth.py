@@ -5,10 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from haltpoint.chain.checks.deeds import rendered
 from haltpoint.chain.words.patterns import conditions_of, required_by_words
 from haltpoint.chain.words.patterns_english import PATTERNS
-from tests.unit.chain.test_citations import STEPS
 from tests.unit.chain.test_conditions import TOOLS
 from tests.unit.chain.test_patterns import SERVED
 
@@ -51,11 +49,3 @@ def test_c2_reading_conditions(unit: str) -> None:
 )
 def test_c2_reading_what_a_goal_asks_for(unit: str) -> None:
     assert times_as_long(lambda words: required_by_words(words, "", PATTERNS, SERVED), unit) < 20
-
-
-@pytest.mark.parametrize("unit", ["`", "` `` ", "[[send.1", "```\n", "\n \n"])
-def test_f2_reading_marks(unit: str) -> None:
-    def read(words: str) -> object:
-        return rendered(f"{words}[[send.1]]", STEPS, lambda _: None, "unproven")
-
-    assert times_as_long(read, unit) < 20

@@ -3,7 +3,6 @@
 Of an answer they are taken out only where nothing else of meaning would be lost: who asks for JSON gets JSON.
 """
 
-import re
 from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,7 +22,6 @@ from haltpoint_planner.parsing.dialects import (
 from haltpoint_planner.parsing.replies import message_in
 
 _DEPTH: Final = 4
-_MARK: Final = re.compile(r"(?:\[\[)?[\w-]+\.\d+(?:\]\])?")
 _SAYS_NOTHING: Final = (
     "nextstepdecision", "decision", "role", "type", "format", "language", "status", "success", "done", "final",
     "complete", "completed", "confidence", "thought", "thoughts", "thinking", "reasoning", "analysis",
@@ -63,14 +61,7 @@ def said_in(value: object, tools: Container[str], *, alone: bool) -> Said | None
     lists = [listed(named[name]) for name in CALLS if name in named]
     gives_up = str(named.get("nextstepdecision")).strip().lower() == StepDecision.FAIL
     twice = says_twice(value) or sum(map(bool, lists)) > 1
-    marks = [one for one in listed(named.get("shownby")) if isinstance(one, str)] if gives_up else []
-    shown_by = [f"[[{one.strip('[]')}]]" for one in marks if _MARK.fullmatch(one)]
-    return Said(
-        [" ".join((*_told(named, _DEPTH), *shown_by))] if shown_by else _told(named, _DEPTH),
-        [item for items in lists for item in items],
-        gives_up,
-        twice,
-    )
+    return Said(_told(named, _DEPTH), [item for items in lists for item in items], gives_up, twice)
 
 
 def words_in(value: object) -> str | None:

@@ -59,13 +59,7 @@ class Receipt:
     arguments: str
     outcome: Outcome
     data: str
-    action_id: str = ""
     deeds: tuple[str, ...] = ()
-
-    @property
-    def mark(self) -> str | None:
-        """How words cite the result, if it is a successful one (F2)."""
-        return f"[[{self.action_id.partition('.')[2]}]]" if self.action_id and self.outcome.satisfies else None
 
 
 @dataclass(frozen=True)
@@ -260,7 +254,7 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...], undone: froze
     nested = () if told.cached else tuple(call.deed.says for call in told.calls if call.deed is not None)
     own = () if told.cached or told.deed is None or not outcome.satisfies else (told.deed.says,)
     says = (*inside, *nested, *(f"{one} (undone since)" if stored.id in undone else one for one in own))
-    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, stored.id, says)
+    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, says)
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.checks.goal import SHOWN, condition_of, with_effects
+from haltpoint.chain.checks.goal import condition_of, with_effects
 from haltpoint.chain.checks.sources import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
@@ -33,7 +33,6 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 _THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
 _GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
 _WHY_NOT: Final = '{"next_step_decision": "fail", "content": "<why>"}'
-_LEAVE_OUT: Final = '{"next_step_decision": "fail", "content": "<why, with the mark of the result that shows it>"}'
 _NOT_MINE: Final = 'If it is not your work, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
@@ -117,24 +116,13 @@ def _act(context: Context) -> Prompt:
     said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
     schema = call_schema(specs) if forced else None
     if again and context.request.skippable:
-        schema = {"anyOf": [call_schema(specs), give_up_schema(_shown_by(context))]}
+        schema = {"anyOf": [call_schema(specs), give_up_schema()]}
     return Prompt(said, tuple(map(native, specs)), forced, schema)
 
 
 def _may_be_left(context: Context, spec: ToolSpec) -> bool:
     """Whether the goal asks for what the tool does under a condition, or an earlier task may have done it already."""
     return bool(_condition(context, spec)) or (with_effects(spec) and any(context.done_before.values()))
-
-
-def _shown_by(context: Context) -> list[str]:
-    """The marks of results that may show that a condition of the goal does not hold, the last ones; none where what is
-    missing is asked for without one. A small model says so in the right form, and copies no mark.
-    """
-    missing = [context.tools.get(name) for name in context.missing]
-    if not all(spec is not None and _condition(context, spec) for spec in missing):
-        return []
-    read = (one for one in context.receipts if not with_effects(context.known.get(one.tool, _GONE)))
-    return [mark for one in read if (mark := one.mark)][-SHOWN:]
 
 
 def _condition(context: Context, spec: ToolSpec) -> str | None:
@@ -305,11 +293,11 @@ def _unless(context: Context, spec: ToolSpec | None = None) -> str:
     if not context.request.skippable or not (when or context.request.corrections):
         return ""
     known = any(one.outcome.satisfies for one in context.receipts)
-    form, shows = (_LEAVE_OUT, "a result shows otherwise") if known else (_WHY_NOT, "it is otherwise")
     if when:
-        return f'It is asked for only "{when}": if {shows}, answer {form}. Otherwise: '
+        shows = "a result shows otherwise" if known else "it is otherwise"
+        return f'It is asked for only "{when}": if {shows}, answer {_WHY_NOT}. Otherwise: '
     shows = "a result shows that this is not needed" if known else "this is not needed"
-    return f"If {shows}, answer {form}. Otherwise: "
+    return f"If {shows}, answer {_WHY_NOT}. Otherwise: "
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:

@@ -58,7 +58,7 @@ def beginning(text: str) -> str:
 def _result(receipt: Receipt, data: str) -> str:
     """One result; `data` is pretty JSON already, indented, since the same data are shown again in every turn."""
     outcome = receipt.outcome
-    before = _before(outcome.success, outcome.next_action, receipt.mark, receipt.deeds[:MOST_DEEDS])
+    before = _before(outcome.success, outcome.next_action, receipt.deeds[:MOST_DEEDS])
     clarification, confirmation, error = outcome.clarification, outcome.confirmation, outcome.error
     if not (clarification or confirmation or error or outcome.warnings or outcome.instruction_for_ai):
         return f'{before},\n  "data": {data},{_NOTHING_BEHIND}'
@@ -73,9 +73,9 @@ def _result(receipt: Receipt, data: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _before(success: bool, next_action: NextAction, mark: str | None, done: tuple[str, ...]) -> str:
+def _before(success: bool, next_action: NextAction, done: tuple[str, ...]) -> str:
     """What stands before the data, without the bracket at its end."""
-    fields = {"success": success, "next_action": next_action.value, "mark": mark, "data_is": MARK, "done": done}
+    fields = {"success": success, "next_action": next_action.value, "data_is": MARK, "done": done}
     return pretty(fields)[:-2]
 
 

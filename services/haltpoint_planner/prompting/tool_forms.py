@@ -85,11 +85,10 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
-def give_up_schema(marks: Sequence[str] = ()) -> dict[str, Any]:
-    """The JSON Schema of a step given up, in words (C11); with the marks of results one of these shows why, or none."""
+def give_up_schema() -> dict[str, Any]:
+    """The JSON Schema of a step given up, in words (C11)."""
     words = {"type": "string", "minLength": 1}
-    properties: dict[str, Any] = {"next_step_decision": {"const": "fail"}, "content": words}
-    return strict({**properties, "shown_by": {"enum": [*marks, "none"]}} if marks else properties)
+    return strict({"next_step_decision": {"const": "fail"}, "content": words})
 
 
 def strict(properties: dict[str, Any]) -> dict[str, Any]:

@@ -58,11 +58,10 @@ class NotDone(Contract, kw_only=True):
 
 
 class FinalAnswer(Contract):
-    """The model's words in `text` (marks rendered), and what the runtime knows. `unproven` are sentences of `text`."""
+    """The model's words in `text`, and what the runtime knows."""
 
     text: str = ""
     deeds: tuple[Deed, ...] = ()
     not_done: tuple[NotDone, ...] = ()
-    unproven: Annotated[tuple[str, ...], Meta(description="sentences that claim a deed without a receipt")] = ()
     undone: Annotated[tuple[Deed, ...], Meta(description="deeds that were undone since, in that order (E7)")] = ()
     not_undone: Annotated[tuple[Deed, ...], Meta(description="deeds that can be undone, or could not be")] = ()

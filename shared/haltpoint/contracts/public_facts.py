@@ -36,10 +36,9 @@ class RequestData(ChainData):
 
 
 class ChainCompletedData(ChainData):
-    """`answer` is what the user reads; `unproven` are sentences in it that no receipt proves."""
+    """`answer` is what the user reads."""
 
     answer: str | None = None
-    unproven: tuple[str, ...] = ()
 
 
 class ChainCompleted(PublicFact):

@@ -188,13 +188,13 @@ def test_c12_a_no_holds_in_every_mode_but_off(mode: Mode, asked: list[str]) -> N
     assert reasons(story) == asked
 
 
-def test_c12_the_receipt_of_the_question_shows_why_the_effect_is_not_needed() -> None:
+def test_c12_behind_an_answered_question_words_end_the_task() -> None:
     story = open_ended()
     story.propose(content="Should I really send it?")
     story.answer(RequestKind.INPUT, text="No")
     story.propose(content="I did not send it.")
-    assert "[[react.1]] (askHuman)" in story.thought.corrections[0].message
-    story.propose(content="I did not send it: [[react.1]].")
+    assert "If a result shows that it is not needed, say so." in story.thought.corrections[0].message
+    story.propose(content="I did not send it.")
 
     assert story.chain.status is ChainStatus.COMPLETED
 

@@ -10,16 +10,13 @@ import pytest
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.statuses import ActionStatus
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import DeedWords, ErrorType, Metadata, Outcome
+from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
-from haltpoint.contracts.work.thoughts import Usage
-from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec
+from tests.support.builders import asks, call, failed, literal_task, plan, spec
 from tests.unit.chain.story import Story
 
 TEXT = {"type": "string"}
@@ -167,124 +164,7 @@ def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
     assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send a message to a person"))
 
 
-# ---- citations in words ---------------------------------------------------------------------------------------------
-
-DONE = Outcome(success=True, next_action=OK.next_action, metadata=Metadata(deed=DeedWords(says='Sent "x"')))
-STEPS = Plan(steps=(Step(id="send", required_tools=("send",)), Step(id="think")))
-TOOLS = (spec("send", read_only=False), spec("look", description="Look it up."))
-
-
-def sent(**task: Any) -> Story:
-    """A chain whose first step has sent, and whose second is to put something into words."""
-    told = Story(door(Task).validate_python({"goal": "go", **task}), *TOOLS)
-    told.submit()
-    told.draft(STEPS)
-    told.propose(call("send"))
-    told.result(DONE)
-    return told
-
-
-def test_f2_a_mark_in_an_answer_is_rendered_as_the_receipts_line() -> None:
-    told = sent()
-    told.propose(content="I think so, see [[send.1]].")
-    told.say("It is done: [[send.1]]. `[[send.2]]` and [[Wiki]] are text.")
-    assert told.chain.answer == 'It is done: Sent "x". `[[send.2]]` and [[Wiki]] are text.'
-    assert (told.chain.unproven, told.told("contract.violated")) == ((), [])
-
-
-def test_f2_a_receipt_without_an_effect_is_cited_by_its_mark_alone() -> None:
-    told = Story(Task(goal="go", style=Style.REACT), *TOOLS)
-    told.submit()
-    told.propose(call("look", query="x"))
-    told.result()
-    told.propose(content="Nobody is overdue: [[react.1]].")
-    assert told.chain.answer == "Nobody is overdue: [react.1: look]."
-
-
-def test_f2_of_a_tool_that_is_gone_the_name_is_told() -> None:
-    told = sent()
-    told.propose(content="fine")
-    look = told.chain.actions["c.send.1"]
-    told.without("send")
-    told.chain.actions["c.send.1"] = msgspec.structs.replace(look, status=ActionStatus.DONE, outcome=OK, data="{}")
-    told.say("[[send.1]]")
-    assert told.chain.answer == "Send"
-
-
-def test_f2_a_mark_that_names_no_success_is_a_strike_and_asked_again() -> None:
-    told = sent()
-    told.propose(content="fine")
-    told.say("Sent twice: [[send.1]] and [[send.2]]. Thanks!")
-    (broken,) = told.told("contract.violated")
-    assert (broken["violation"], broken["strikes"]) == ("false_mark", 1)
-    assert "[[send.2]]" in told.thought.corrections[0].message
-    told.say("Sent: [[send.1]].")
-    assert (told.chain.answer, told.chain.unproven) == ('Sent: Sent "x".', ())
-
-
-def test_f2_at_the_limit_the_words_are_delivered_with_the_mark_as_unproven() -> None:
-    told = sent(strikes=2)
-    told.propose(content="fine")
-    for _ in range(2):
-        told.say("Hello. Sent twice: [[send.1]] and [[think.7]]. Thanks!")
-    assert told.chain.answer == 'Hello. Sent twice: Sent "x" and [think.7: unproven]. Thanks!'
-    assert told.chain.unproven == ('Sent twice: Sent "x" and [think.7: unproven].',)
-    assert told.questions == []
-
-
-def test_f2_the_words_are_german_where_the_task_is() -> None:
-    told = sent(strikes=1, language="de-AT")
-    told.propose(content="gut")
-    told.say("[[send.9]]")
-    assert told.chain.answer == "[send.9: unbelegt]"
-
-
-@pytest.mark.parametrize(
-    ("mode", "violations", "words"), [("advisory", 1, "See [send.3: unproven]."), ("off", 0, "See [[send.3]].")]
-)
-def test_f2_where_nobody_is_held_to_their_word_the_words_are_delivered_at_once(
-    mode: str, violations: int, words: str
-) -> None:
-    told = sent(mode=mode)
-    told.propose(content="See [[send.2]].")
-    told.say("See [[send.3]].")
-    assert (told.chain.answer, told.chain.unproven) == (words, (words,) * violations)
-    assert len(told.told("contract.violated")) == 2 * violations
-    assert told.statuses == {"send": "completed", "think": "completed"}
-
-
-def test_f2_words_of_a_step_are_asked_again_and_taken_at_the_limit_without_asking_a_person() -> None:
-    told = sent(strikes=2)
-    told.propose(content="See [[send.2]].")
-    assert told.thought.corrections[0].violation.value == "false_mark"
-    told.propose(content="See [[send.3]].")
-    assert told.statuses["think"] == "completed"
-    assert told.questions == []
-
-
-@pytest.mark.parametrize("limit", [{"budget": {"turns": 2}}, {"budget": {"tokens": 1}}, {"strikes": 1}])
-def test_f2_words_are_never_lost_because_nothing_may_be_asked_any_more(limit: dict[str, Any]) -> None:
-    told = sent(**limit)
-    cost = Usage(output_tokens=limit.get("budget", {}).get("tokens", 0))
-    told.propose(content="See [[send.2]].", usage=cost)
-    assert told.statuses["think"] == "completed"
-
-
-def test_f2_a_step_that_has_no_turn_left_keeps_its_words() -> None:
-    told = Story(Task(goal="go"), *TOOLS)
-    told.submit()
-    told.draft(Plan(steps=(Step(id="think", max_turns=1),)))
-    told.propose(content="See [[think.1]].")
-    assert told.statuses == {"think": "completed"}
-
-
-def test_f2_when_it_is_too_late_to_ask_again_the_words_are_the_answer() -> None:
-    told = sent()
-    told.propose(content="fine")
-    told.now = told.chain.deadline
-    told.say("See [[send.2]].")
-    assert (told.chain.answer, told.chain.unproven) == ("See [send.2: unproven].", ("See [send.2: unproven].",))
-
+# ---- what was not done -----------------------------------------------------------------------------------------------
 
 FIND = spec("find")
 

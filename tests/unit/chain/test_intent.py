@@ -440,13 +440,12 @@ def test_c12_the_models_own_reading_asks_in_strict_only(mode: Mode, kinds: list[
     assert reasons(story) == kinds
 
 
-def test_c12_words_of_a_chain_that_fails_for_what_it_owes_keep_what_is_unproven_in_them() -> None:
+def test_c12_a_chain_that_fails_for_what_it_owes_keeps_its_words() -> None:
     story = open_ended("Tell John I am late", asks(entry("Tell John")), strikes=1)
     for _ in range(2):
-        story.propose(content="Sent: [[react.7]].")
+        story.propose(content="I sent it.")
     assert story.chain.error is not None
-    words = "Sent: [react.7: unproven]."
-    assert (story.chain.answer, story.chain.unproven) == (words, (words,))
+    assert story.chain.answer == "I sent it."
 
 
 @pytest.mark.parametrize(("other", "owed"), [("pay_invoice", []), ("find_person", ["send_message"])])
@@ -721,23 +720,15 @@ def test_c12_the_second_time_it_may_be_done() -> None:
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ("There is no John [[react.1]].", ChainStatus.COMPLETED),
-        ("There is no John [[find.1]].", ChainStatus.FAILED),
-        ("There is no John.", ChainStatus.FAILED),
-    ],
-)
-def test_c12_or_the_words_cite_the_receipt_that_shows_why_not(words: str, status: ChainStatus) -> None:
+def test_c12_behind_a_reading_the_words_that_are_said_once_more_are_taken() -> None:
     story = open_ended("Tell John I am late", asks(entry("Tell John")))
     story.propose(call("find_person"))
     story.result()
-    story.propose(content=words)
-    assert "[[react.1]] (find_person)" in corrections(story)
-    story.propose(content=words)
+    story.propose(content="There is no John.")
+    assert "If a result shows that it is not needed, say so. Otherwise call it now." in corrections(story)
+    story.propose(content="There is no John.")
 
-    assert story.chain.status is status
+    assert story.chain.status is ChainStatus.COMPLETED
     assert len(story.chain.unfulfilled) == 1
 
 
@@ -747,7 +738,7 @@ def test_c12_a_deed_does_not_show_that_another_effect_is_not_needed() -> None:
     story.result()
     story.propose(content="Both are done.")
     assert "and it was not done. Call it now." in corrections(story)
-    story.propose(content="John knows ([[react.1]]), and it is paid.")
+    story.propose(content="John knows, and it is paid.")
 
     assert story.chain.error is not None
     assert (story.chain.error.code, [one.tool for one in story.chain.unfulfilled]) == ("HP-213", ["pay_invoice"])
@@ -761,19 +752,16 @@ def test_c12_a_tool_that_says_complete_does_not_end_a_task_that_owes_an_effect()
     assert (story.chain.status, story.thought.kind) == (ChainStatus.EXECUTING, ThoughtKind.REASON)
 
 
-@pytest.mark.parametrize("words", ["It was not needed [[s.1]].", "It is done."])
-def test_c12_at_the_answer_of_a_plan_the_words_say_why_not(words: str) -> None:
+def test_c12_at_the_answer_of_a_plan_the_words_say_why_not() -> None:
     story = planned("Find John and tell him", asks(entry("tell him")), "find_person")
     story.draft(plan(Step(id="s", required_tools=("find_person",))), intent=asks(entry("tell him")))
     story.propose(call("find_person"))
     story.result()
     story.say("I told him.")
     assert "It cannot be called any more" in corrections(story)
-    story.say(words)
+    story.say("It was not needed.")
 
-    status = ChainStatus.COMPLETED if "[[" in words else ChainStatus.FAILED
-    shown = words.replace("[[s.1]]", "[s.1: find_person]")
-    assert (story.chain.status, story.chain.answer) == (status, shown)
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "It was not needed.")
 
 
 def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:

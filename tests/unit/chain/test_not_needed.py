@@ -41,18 +41,18 @@ def planned(when: str | None = CONDITION, *, mode: Mode = Mode.STRICT, policy: P
 
 @pytest.mark.parametrize("mode", [Mode.STRICT, Mode.ADVISORY])
 @pytest.mark.parametrize("when", [None, CONDITION])
-def test_c11_a_step_is_given_up_for_a_cited_result_and_said_not_to_be_done(mode: Mode, when: str | None) -> None:
+def test_c11_a_step_is_given_up_behind_a_reading_and_said_not_to_be_done(mode: Mode, when: str | None) -> None:
     story = planned(when, mode=mode)
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    story.propose(content=NONE_DUE, give_up=True)
 
     assert story.statuses == {"s1": "completed", "s2": "skipped"}
     assert story.told("contract.violated") == []
-    assert [one["reason"] for one in story.told("step.skipped")] == [f"{NONE_DUE} [[s1.1]]"]
+    assert [one["reason"] for one in story.told("step.skipped")] == [NONE_DUE]
     assert story.thought.kind is ThoughtKind.ANSWER
     story.say("Nothing was overdue.")
     assert story.chain.status is ChainStatus.COMPLETED
     [left] = story.chain.unfulfilled
-    assert (left.tool, left.why, left.message) == ("pay", WhyNot.NOT_NEEDED, f"{NONE_DUE} [s1.1: list_invoices]")
+    assert (left.tool, left.why, left.message) == ("pay", WhyNot.NOT_NEEDED, NONE_DUE)
 
 
 def conditional() -> Story:
@@ -64,10 +64,7 @@ def conditional() -> Story:
     return story
 
 
-def test_c11_a_reason_is_enough_for_a_conditional_effect_only_where_there_is_no_result_to_cite() -> None:
-    story = planned()
-    story.propose(content="I am paying it now.", give_up=True)
-    assert story.statuses["s2"] == "in_progress"
+def test_c11_without_a_reading_a_reason_is_enough_for_a_conditional_effect() -> None:
     story = conditional()
     story.propose(content="It is not due.", give_up=True)
     assert (story.statuses["s1"], story.told("contract.violated")) == ("skipped", [])
@@ -84,7 +81,7 @@ def test_c11_the_model_hears_whether_it_may_give_up_the_step() -> None:
 
 
 @pytest.mark.parametrize("when", [None, CONDITION])
-@pytest.mark.parametrize("words", ["I am paying it now.", f"{NONE_DUE} [[s1.1]]"])
+@pytest.mark.parametrize("words", ["I am paying it now.", NONE_DUE])
 def test_c3_words_alone_end_no_tool_step_and_the_correction_shows_the_way_out(when: str | None, words: str) -> None:
     story = planned(when)
     story.propose(content=words)
@@ -92,8 +89,8 @@ def test_c3_words_alone_end_no_tool_step_and_the_correction_shows_the_way_out(wh
     assert story.statuses["s2"] == "in_progress"
     (told,) = story.thought.corrections
     assert told.violation is Violation.NO_CALL
-    assert '"next_step_decision": "fail"' in told.message
-    assert "cite the result by its mark: [[s1.1]] (list_invoices). If it is needed, call pay." in told.message
+    assert 'If a result shows that it is not needed, answer {"next_step_decision": "fail"' in told.message
+    assert "If it is needed, call pay." in told.message
 
 
 def test_d1_a_correction_presses_for_no_effect_that_may_not_be_needed() -> None:
@@ -102,7 +99,7 @@ def test_d1_a_correction_presses_for_no_effect_that_may_not_be_needed() -> None:
     assert "must call" not in story.thought.corrections[0].message
 
 
-def test_c11_without_a_result_to_cite_a_condition_is_enough_for_the_way_out() -> None:
+def test_c11_without_a_reading_a_condition_is_enough_for_the_way_out() -> None:
     story = conditional()
     story.propose(content="It is not due.")
     told = story.thought.corrections[0].message
@@ -139,36 +136,43 @@ def test_d3_a_person_ends_an_open_ended_task_whose_words_require_a_call() -> Non
 
 
 @pytest.mark.parametrize("when", [None, CONDITION])
-@pytest.mark.parametrize("why", ["[[s2.1]] is done", "[[s1.2]]", "", "`[[s1.1]]`", NONE_DUE])
-def test_c11_a_reason_that_cites_no_result_is_a_violation(why: str, when: str | None) -> None:
+@pytest.mark.parametrize("why", ["", " "])
+def test_c11_giving_up_without_a_reason_is_a_violation(why: str, when: str | None) -> None:
     story = planned(when)
     story.propose(content=why, give_up=True)
     assert story.statuses["s2"] == "in_progress"
     assert story.thought.corrections[0].violation is Violation.UNFOUNDED_FAIL
-    assert "[[s1.1]]" in story.thought.corrections[0].message
+    assert "it says no reason" in story.thought.corrections[0].message
+
+
+def test_c11_without_a_reading_an_effect_that_is_asked_for_is_not_given_up() -> None:
+    story = Story(Task(goal="Pay it", style=Style.PLAN), PAY)
+    story.submit()
+    story.draft(plan(Step(id="s1", required_tools=("pay",))))
+    story.propose(content=NONE_DUE, give_up=True)
+    assert story.statuses["s1"] == "in_progress"
+    assert story.thought.corrections[0].violation is Violation.UNFOUNDED_FAIL
 
 
 def test_c2_what_a_pattern_demands_is_not_left_out() -> None:
     pattern = Pattern(id="pay", pattern="pay", tools=("pay",))
     story = planned(when=None, policy=Policy(patterns=(pattern,)))
     assert not story.thought.skippable
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    story.propose(content=NONE_DUE, give_up=True)
     assert story.statuses["s2"] == "in_progress"
-    assert "cite" not in story.thought.corrections[0].message
+    assert "not needed" not in story.thought.corrections[0].message
 
 
-def test_c2_but_for_what_the_goal_makes_conditional_with_a_citation() -> None:
+def test_c2_but_for_what_the_goal_makes_conditional() -> None:
     pattern = Pattern(id="pay", pattern="pay", tools=("pay",))
     story = planned(policy=Policy(patterns=(pattern,)))
     assert story.thought.skippable
     story.propose(content=NONE_DUE, give_up=True)
-    assert story.statuses["s2"] == "in_progress"
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
     assert story.statuses["s2"] == "skipped"
 
 
 @pytest.mark.parametrize("when", [None, CONDITION])
-def test_c2_an_open_ended_task_too_needs_no_call_that_a_citation_shows_not_to_be_needed(when: str | None) -> None:
+def test_c2_an_open_ended_task_too_needs_no_conditional_call_behind_a_reading(when: str | None) -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
     story = Story(Task(goal=f"Pay what is overdue, {CONDITION}", style=Style.REACT), LIST, PAY, policy=policy)
     story.submit(read=False)
@@ -176,8 +180,8 @@ def test_c2_an_open_ended_task_too_needs_no_call_that_a_citation_shows_not_to_be
     story.propose(call("list_invoices"))
     story.result(OK)
     story.propose(content=NONE_DUE)
-    assert ("cite it by its mark" in story.thought.corrections[0].message) is bool(when)
-    story.propose(content=f"{NONE_DUE} [[react.1]]")
+    assert story.thought.corrections[0].violation is Violation.MISSING_TOOL
+    story.propose(content=NONE_DUE)
     assert (story.chain.status is ChainStatus.COMPLETED) is bool(when)
 
 
@@ -185,7 +189,7 @@ def test_c2_an_open_ended_task_too_needs_no_call_that_a_citation_shows_not_to_be
 def test_c2_only_strict_holds_a_step_to_it(mode: Mode) -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
     story = planned(when=None, mode=mode, policy=policy)
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    story.propose(content=NONE_DUE, give_up=True)
     assert story.statuses["s2"] == "skipped"
 
 
@@ -238,7 +242,7 @@ def test_c12_one_reason_explains_one_effect() -> None:
     story.draft(plan(*steps), intent=Intent(effects_asked=asked))
     story.propose(call("list_invoices"))
     story.result(OK)
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    story.propose(content=NONE_DUE, give_up=True)
     story.say("Nothing was paid.")
     assert [words[1] in one.message for one in story.thought.corrections] == [True]
 
@@ -256,16 +260,16 @@ def test_c12_two_reasons_explain_two_effects_in_their_order() -> None:
     story.draft(plan(*steps), intent=Intent(effects_asked=asked))
     story.propose(call("list_invoices"))
     story.result(OK)
-    story.propose(content="None is overdue [[s1.1]].", give_up=True)
-    story.propose(content="None is disputed [[s1.1]].", give_up=True)
+    story.propose(content="None is overdue.", give_up=True)
+    story.propose(content="None is disputed.", give_up=True)
     story.say("Nothing was paid.")
     assert story.chain.status is ChainStatus.COMPLETED
-    told = [(one.says, one.message.partition(" [")[0]) for one in story.chain.unfulfilled]
-    assert told == [(words[0], "None is overdue"), (words[1], "None is disputed")]
+    told = [(one.says, one.message) for one in story.chain.unfulfilled]
+    assert told == [(words[0], "None is overdue."), (words[1], "None is disputed.")]
 
 
 def test_c10_a_lookup_is_forced_all_the_same() -> None:
-    """It does no harm, and small models rather give up. A reason that cites a result still ends it."""
+    """It does no harm, and small models rather give up. A reason still ends it."""
     story = Story(Task(goal="Pay those that are due", style=Style.PLAN), LIST, FIND, PAY)
     story.submit()
     find = Step(id="s2", required_tools=("find_payee",), dependencies=("s1",))
@@ -273,7 +277,7 @@ def test_c10_a_lookup_is_forced_all_the_same() -> None:
     story.propose(call("list_invoices"))
     story.result(OK)
     assert not story.thought.skippable
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
+    story.propose(content=NONE_DUE, give_up=True)
     assert story.statuses["s2"] == "skipped"
 
 
@@ -293,7 +297,7 @@ def test_c12_an_effect_that_is_left_out_behind_a_failure_stays_owed() -> None:
     assert [one.violation for one in story.thought.corrections] == [Violation.UNFULFILLED]
 
 
-def test_c2_a_pattern_and_a_condition_without_a_result_to_cite_is_given_up_in_words() -> None:
+def test_c2_a_pattern_and_a_condition_without_a_reading_is_given_up_in_words() -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="pay", tools=("pay",)),))
     story = Story(Task(goal="Pay it, if today is Monday", style=Style.PLAN), PAY, policy=policy)
     story.submit()
@@ -301,13 +305,6 @@ def test_c2_a_pattern_and_a_condition_without_a_result_to_cite_is_given_up_in_wo
     story.draft(plan(Step(id="s1", required_tools=("pay",))), intent=Intent(effects_asked=(asked,)))
     story.propose(content="Today is Tuesday.", give_up=True)
     assert story.statuses == {"s1": "skipped"}
-
-
-def test_f2_a_mark_of_a_reason_that_names_no_receipt_is_shown_as_unproven() -> None:
-    story = conditional()
-    story.propose(content="I paid it last week [[s1.1]].", give_up=True)
-    story.say("Nothing was paid.")
-    assert [one.message for one in story.chain.unfulfilled] == ["I paid it last week [s1.1: unproven]."]
 
 
 def test_d3_what_a_person_skips_in_an_open_ended_task_is_only_what_their_case_names() -> None:
@@ -332,11 +329,11 @@ def test_c2_nor_a_skill_that_is_there_to_call_it() -> None:
     story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("settle",))))
     story.propose(call("list_invoices"))
     story.result(OK)
-    story.propose(content="None is due [[s1.1]].", give_up=True)
+    story.propose(content="None is due.", give_up=True)
     assert story.statuses["s2"] == "in_progress"
 
 
-def test_c11_what_would_be_looked_up_for_it_is_given_up_with_a_cited_result_alone() -> None:
+def test_c11_what_would_be_looked_up_for_it_is_given_up_too() -> None:
     story = Story(Task(goal="Pay those that are due", style=Style.PLAN), LIST, FIND, PAY)
     story.submit()
     find = Step(id="s2", required_tools=("find_payee",), dependencies=("s1",))
@@ -344,8 +341,6 @@ def test_c11_what_would_be_looked_up_for_it_is_given_up_with_a_cited_result_alon
     story.propose(call("list_invoices"))
     story.result(OK)
     story.propose(content=NONE_DUE, give_up=True)
-    assert story.statuses["s2"] == "in_progress"
-    story.propose(content=f"{NONE_DUE} [[s1.1]]", give_up=True)
     assert story.statuses == {"s1": "completed", "s2": "skipped", "s3": "in_progress"}
 
 
@@ -355,7 +350,7 @@ def test_f1_a_step_that_was_left_out_without_an_intent_is_listed_with_its_reason
     story.draft(plan(Step(id="s1", required_tools=("list_invoices",)), Step(id="s2", required_tools=("pay",))))
     story.propose(call("list_invoices"))
     story.result(OK)
-    story.propose(content="None is due [[s1.1]].", give_up=True)
+    story.propose(content="None is due.", give_up=True)
     story.say("Nothing was paid.")
     assert [(one.tool, one.why.value) for one in story.chain.unfulfilled] == [("pay", "not_needed")]
 

@@ -12,7 +12,7 @@ from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome
-from haltpoint.contracts.work.plans import OnFailure, Plan, Step, StepType, ValidationMode
+from haltpoint.contracts.work.plans import OnFailure, Plan, Step, ValidationMode
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Violation
 from tests.support.builders import call, failed, plan, spec
@@ -666,13 +666,3 @@ def test_d3_a_full_row_is_before_a_person_also_when_the_step_that_filled_it_is_o
     assert told.chain.status is ChainStatus.ESCALATED
     told.answer(RequestKind.ESCALATION, Choice.RETRY)
     assert len(told.thoughts) == thoughts + 1
-
-
-def test_f2_words_that_are_taken_at_the_limit_open_no_case_for_the_next_step() -> None:
-    """Their false marks are shown as unproven; the row of strikes ends with that."""
-    steps = (Step(id="think", step_type=StepType.REASONING), Step(id="save", required_tools=("save",)))
-    told = planned(*steps)
-    for _ in range(3):
-        told.propose(content="I did [[think.1]].")
-    told.propose(call("save"))
-    assert (told.chain.status, told.tools_called) == (ChainStatus.EXECUTING, ["save"])

@@ -508,7 +508,7 @@ def test_c11_a_step_is_not_given_up_for_an_error_of_a_tool_that_has_succeeded_si
     told.result(NOT_FOUND)
     told.propose(LOOK)
     told.result(data='{"id": "u"}')
-    told.propose(content="I cannot find Zorg", give_up=True)
+    told.propose(give_up=True)
 
     assert told.statuses == {"find": "in_progress"}
     assert [one.violation for one in told.thought.corrections] == [Violation.UNFOUNDED_FAIL]

@@ -163,7 +163,7 @@ def test_c5_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_on
 def test_b6_results_have_the_same_keys_in_the_same_order_whatever_happened() -> None:
     results = [receipt(), receipt(failed()), receipt(asks("a", "b")), receipt(OK, {}, tool="send_message")]
     keys = [list(json.loads(each)) for each in shown(results)]
-    assert keys == [["success", "next_action", "mark", "data_is", "done", "data", "clarification", "confirmation",
+    assert keys == [["success", "next_action", "data_is", "done", "data", "clarification", "confirmation",
                      "error", "warnings", "instruction_for_ai"]] * 4  # fmt: skip
 
 
@@ -274,21 +274,6 @@ def test_c11_only_the_prompt_of_a_step_that_may_be_given_up_says_how() -> None:
     assert 'If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"}. Otherwise: Call' in told
     once = replace(again, request=msgspec.structs.replace(request, corrections=()))
     assert "not needed" not in text(prompts.build(once)), "small models rather give up"
-
-
-def test_c11_the_form_of_giving_up_a_conditional_effect_asks_which_result_shows_it() -> None:
-    """A small model says so in the right form, and copies no mark."""
-    shown = replace(receipt(), action_id="c.find.1")
-    done = replace(receipt(tool="send_message"), action_id="c.send.1")
-    retry = context(ThoughtKind.ACT, "send", receipts=(shown, done), corrections=(NO_CALL,), asked=(LATE,), known=TOOLS)
-    step = Plan(steps=(Step(id="send", required_tools=("send_message",)),))
-    skippable = replace(retry, plan=step, request=msgspec.structs.replace(retry.request, skippable=True))
-    schema = prompts.build(skippable).schema
-    assert schema is not None
-    assert schema["anyOf"][1] == tool_forms.give_up_schema(["[[find.1]]"])
-    unconditional = prompts.build(replace(skippable, asked=())).schema
-    assert unconditional is not None
-    assert unconditional["anyOf"][1] == tool_forms.give_up_schema()
 
 
 def test_c10_no_effect_is_forced_that_an_earlier_task_may_have_had() -> None:

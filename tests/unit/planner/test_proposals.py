@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CALLS, MAX_CONTENT, draft_proposal, said
 from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
@@ -266,12 +266,3 @@ def test_whatever_a_server_sends_reading_does_not_raise(body: object) -> None:
     read_reply(json.dumps({"choices": [{"message": body}], "usage": body}))
     read_reply(json.dumps({"content": [body]}))
     read_reply(json.dumps({"candidates": [{"content": {"parts": [body]}}]}))
-
-
-@pytest.mark.parametrize(
-    ("shown_by", "mark"), [("[[s1.1]]", " [[s1.1]]"), ("s1.1", " [[s1.1]]"), (["[[s1.1]]"], " [[s1.1]]"), ("none", "")]
-)
-def test_c11_the_result_that_shows_why_a_step_is_given_up_is_part_of_the_reason(shown_by: object, mark: str) -> None:
-    said = {"next_step_decision": "fail", "content": "None is overdue.", "shown_by": shown_by}
-    proposal = draft_proposal(Reply(json.dumps(said)))
-    assert (proposal.decision, proposal.content) == (StepDecision.FAIL, f"None is overdue.{mark}")

@@ -247,7 +247,7 @@ def asked(*receipts: Receipt, forced: bool = False, tools: tuple[str, ...] = ("f
 
 def receipt(tool: str, data: object, agent: str = "") -> Receipt:
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(agent=agent))
-    return Receipt("route", tool, '{"task": "Look"}', outcome, json.dumps(data), f"c.route.{tool}")
+    return Receipt("route", tool, '{"task": "Look"}', outcome, json.dumps(data))
 
 
 def test_i2_the_prompt_has_the_agents_in_words_and_only_the_tools_as_tools() -> None:

@@ -6,8 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.agents import called_by_another
-from haltpoint.chain.checks.deeds import cites, in_words
-from haltpoint.chain.checks.goal import SHOWN, condition_of, intent_of, with_effects
+from haltpoint.chain.checks.goal import condition_of, intent_of, with_effects
 from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
@@ -48,19 +47,19 @@ def skippable(work: Work, index: int) -> bool:
 
 
 def not_needed(work: Work, index: int, why: str) -> bool:
-    """Whether a model may give up a step of a drafted plan, as its reason shows that it is not needed (`excused`), or
-    as a step that it depends on has failed.
+    """Whether a model may give up a step of a drafted plan for a reason: the step is `excused`, or one that it depends
+    on has failed.
     """
     possible = bool(why.strip()) and _may_be_left(work, index)
-    return possible and (excused(work, index, why) or _after_failure(work, index))
+    return possible and (excused(work, index) or _after_failure(work, index))
 
 
-def excused(work: Work, index: int, why: str) -> bool:
-    """Whether the reason for which a step is given up shows that its effect is not needed: it cites a result; words
-    alone are enough where no result could be cited and the goal makes the effect conditional, and where nothing is
-    counted.
+def excused(work: Work, index: int) -> bool:
+    """Whether the effect of a step may turn out not to be needed: the goal makes it conditional, or a reading is here
+    that may show it; and where nothing is counted.
     """
-    return work.mode(index) is Mode.OFF or cites(work, why) or _needs_no_mark(work, index)
+    shown = has_reading(work) and not _after_failure(work, index)
+    return shown or work.mode(index) is Mode.OFF or _is_conditional(work, index)
 
 
 def way_out(work: Work, index: int) -> str:
@@ -68,18 +67,18 @@ def way_out(work: Work, index: int) -> str:
     agent that was called may refuse it.
     """
     left = _may_be_left(work, index)
-    if left and (marks := citable(work)):
-        return f"If a result shows that it is not needed, answer {_FORM} and cite the result by its mark: {marks}."
+    if left and has_reading(work):
+        return f"If a result shows that it is not needed, answer {_FORM}."
     if called_by_another(work):
         return f"If it is not needed, or not your work, answer {_FORM}."
-    alone = _needs_no_mark(work, index) or _after_failure(work, index)
+    alone = _is_conditional(work, index) or _after_failure(work, index)
     return f"If it is not needed, answer {_FORM}." if left and alone else ""
 
 
-def citable(work: Work) -> str:
-    """The marks of the last results without effects, each with its tool."""
-    done = [one for one in work.actions.values() if one.satisfies and not with_effects(work.world.spec(one.tool))]
-    return ", ".join(f"[[{work.steps[one.step].id}.{one.number}]] ({one.tool})" for one in done[-SHOWN:])
+def has_reading(work: Work) -> bool:
+    """Whether a tool without effects, or a person, has said something: it may show that an effect is not needed."""
+    readings = (one for one in work.actions.values() if one.satisfies and not one.in_models_words)
+    return any(not with_effects(work.world.spec(reading.tool)) for reading in readings)
 
 
 def conditional(work: Work, names: Iterable[str]) -> bool:
@@ -90,7 +89,7 @@ def conditional(work: Work, names: Iterable[str]) -> bool:
 
 def leave_out(work: Work, names: Iterable[str], reason: str) -> None:
     """Keep why these tools are not needed."""
-    hear_left_out(work, dict.fromkeys(with_those_inside(names, work.world.tools), (in_words(work, reason),)))
+    hear_left_out(work, dict.fromkeys(with_those_inside(names, work.world.tools), (reason,)))
 
 
 def hear_left_out(work: Work, reasons: dict[str, tuple[str, ...]]) -> None:
@@ -123,9 +122,9 @@ def _may_be_left(work: Work, index: int) -> bool:
     return work.origin is PlanOrigin.DRAFTED and bool(missing) and not held
 
 
-def _needs_no_mark(work: Work, index: int) -> bool:
+def _is_conditional(work: Work, index: int) -> bool:
     missing = [name for names in unkept(work, index) for name in names]
-    return not citable(work) and conditional(work, missing)
+    return conditional(work, missing)
 
 
 def _after_failure(work: Work, index: int) -> bool:

@@ -1,14 +1,14 @@
 """Plans, and the end of a chain, held against what the goal asks for (CONTRACT C2, C12).
 
-At the end an effect that is asked for has a deed, or the words say why not; one with a condition never fails a chain.
+At the end an effect that is asked for has a deed, or the model has said once more why not, behind a reading that may
+show it; one with a condition never fails a chain.
 """
 
 import msgspec
 
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.contract import in_scope, open_to_models
-from haltpoint.chain.checks.deeds import cites
-from haltpoint.chain.checks.exits import citable, conditional, explained
+from haltpoint.chain.checks.exits import conditional, explained, has_reading
 from haltpoint.chain.checks.goal import (
     MOST_QUOTED,
     SHOWN,
@@ -55,13 +55,14 @@ def left_out(work: Work, plan: Plan) -> tuple[str, ...]:
 
 def pattern_faults(work: Work, words: str = "") -> tuple[Correction, ...]:
     """The tools that patterns found in the words and that have no successful receipt in the chain yet (C2), but for
-    what was left out, and what the goal makes conditional and `words` show not to be needed by a mark.
+    what was left out, and what the goal makes conditional where `words` say once more, behind a reading, that the work
+    is done.
 
     Asked of open-ended steps: those of a plan are its own promises, and the plan was held against the words before.
     """
     required, done = _asked(work, by_patterns=True) if work.origin is PlanOrigin.REACT else (), _succeeded(work)
     missing = [one for one in required if done.union(intent_of(work).not_needed).isdisjoint(one[1])]
-    shown = bool(missing) and cites(work, words)
+    shown = bool(words) and has_reading(work) and any(run.strikes for run in work.run)
     return tuple(_missing(work, entry, tools) for entry, tools in missing if not (shown and conditional(work, tools)))
 
 
@@ -123,11 +124,11 @@ def remind(work: Work) -> tuple[Correction, ...]:
     if not due or work.intent is None or work.intent.reminded:
         return ()
     work.intent = msgspec.structs.replace(work.intent, reminded=True)
-    marks, over = citable(work), all(run.status.done for run in work.run)
+    read, over = has_reading(work), all(run.status.done for run in work.run)
     why = "call it now." if router(work) is None else "decide which agent does it."
-    why = "It cannot be called any more." if over else f"Otherwise {why}" if marks else why.capitalize()
-    if marks:
-        why = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {why}"
+    why = "It cannot be called any more." if over else f"Otherwise {why}" if read else why.capitalize()
+    if read:
+        why = f"If a result shows that it is not needed, say so. {why}"
     return tuple(
         Correction(violation=Violation.UNFULFILLED, tool=one.tools[0], message=f"{_not_done(one)}. {why}")
         for one in due
@@ -135,9 +136,9 @@ def remind(work: Work) -> tuple[Correction, ...]:
 
 
 def falls_short(work: Work) -> str | None:
-    """Why a strict chain fails although nothing else is left to do; None when it need not, or cites why not."""
+    """Why a strict chain fails although nothing else is left to do; None when it need not, or a reading excuses it."""
     due = _owed_strictly(work)
-    if not due or (intent_of(work).reminded and work.cited):
+    if not due or (intent_of(work).reminded and has_reading(work)):
         return None
     return "; ".join(map(_not_done, due))
 
@@ -171,8 +172,6 @@ def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correcti
     advice = rules.messages.missing_tool.format(expected_tools=names, count=work.strikes + 1)
     why = next((f": {one.reason}" for one in rules.patterns if one.id == entry.pattern and one.reason), "")
     text = f"{advice} The words are {quoted(entry)} (pattern {entry.pattern}{why})."
-    if conditional(work, tools) and (marks := citable(work)):
-        text = f"If a result shows that it is not needed, say so and cite it by its mark: {marks}. {text}"
     return Correction(violation=Violation.MISSING_TOOL, message=text, tool=tools[0], pattern=entry.pattern)
 
 

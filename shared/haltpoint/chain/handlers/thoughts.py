@@ -6,7 +6,6 @@ import msgspec
 
 from haltpoint.chain.checks.agents import called_by_another
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
-from haltpoint.chain.checks.deeds import cite, false_marks
 from haltpoint.chain.checks.goal import ask_again, goal_of, is_read_for, note_look, take_up
 from haltpoint.chain.checks.intent import forbidden, tellable
 from haltpoint.chain.checks.owed import left_out, plan_pattern_faults, remind
@@ -172,8 +171,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
 
-    Such an answer is asked for again, and one that cites a result that does not exist (F2); after the strikes its words
-    are delivered, or the results where it has none.
+    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
     """
     data = message.data
     if data.thought_id != work.thought or reads_goal(work):
@@ -181,23 +179,22 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     work.spend(data.usage)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         return Completed(stand_in(work, work.own.spent))
-    no_words = _no_words(data)
-    corrections = tuple(no_words) or false_marks(work, None, data.text)
+    corrections = _no_words(data)
     if corrections:
         violate(work, None, data.thought_id, corrections, data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
-            return think_answer(work, corrections, data.thought_id, "" if no_words else data.text)
+            return think_answer(work, corrections, data.thought_id)
     words = "" if data.faults else data.text
     if not corrections and (owed := remind(work)):
         return think_answer(work, owed, data.thought_id, words)
     if words:
-        return Completed(cite(work, words))
+        return Completed(words)
     if data.faults:
         return Completed(stand_in(work, work.own.unread))
     return Completed(stand_in(work, work.own.called if data.called else work.own.silent))
 
 
-def _no_words(data: AnswerDrafted.Data) -> list[Correction]:
+def _no_words(data: AnswerDrafted.Data) -> tuple[Correction, ...]:
     """What an answer holds that is no words for the user: calls, and what could not be read."""
     faults: list[Correction] = []
     if data.called:
@@ -207,7 +204,7 @@ def _no_words(data: AnswerDrafted.Data) -> list[Correction]:
     if data.faults:
         text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
         faults.append(Correction(violation=Violation.UNREADABLE, message=text))
-    return faults
+    return tuple(faults)
 
 
 def take_intent(work: Work, message: IntentDrafted) -> Next | None:

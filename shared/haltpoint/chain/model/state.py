@@ -190,7 +190,7 @@ class Chain(Struct, gc=False):
     what the goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the
     yeses that cover later calls (C13).
     `below` is what its agents have used, and, of a limited budget, the whole shares of those that are at work.
-    `unproven` are sentences of the answer (F3), `unfulfilled` effects that the goal asks for and that have no deed.
+    `unfulfilled` are effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `done` are the calls that can be undone, as they ended, tool, id and words each; they are being undone, or a person
     is asked whether to, until `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
@@ -234,7 +234,6 @@ class Chain(Struct, gc=False):
     granted: tuple[Grant, ...] = ()
     other_model: bool = False
     answer: str | None = None
-    unproven: tuple[str, ...] = ()
     unfulfilled: tuple[NotDone, ...] = ()
     error: ChainError | None = None
     failing: Failure | None = None

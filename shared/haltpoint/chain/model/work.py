@@ -28,9 +28,9 @@ class Work(Chain, kw_only=True, gc=False):
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `chain` is the chain before the event; `run` says how far each step has come by now, `changed`
-    are those that have moved since. `words` is the text with which a reasoning step ended. `cited`: the answer cites a
-    successful receipt of a tool without effects. `fresh` is the step that got its proposal judged in this decision;
-    `woken`: the chain's timer went off; `expired` are the numbers of the questions whose time is over.
+    are those that have moved since. `words` is the text with which a reasoning step ended. `fresh` is the step
+    that got its proposal judged in this decision; `woken`: the chain's timer went off; `expired` are the numbers of the
+    questions whose time is over.
     """
 
     chain: Chain
@@ -46,7 +46,6 @@ class Work(Chain, kw_only=True, gc=False):
     fresh: int | None = None
     expired: Collection[int] = ()
     woken: bool = False
-    cited: bool = False
 
     @classmethod
     def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
@@ -227,8 +226,6 @@ class Work(Chain, kw_only=True, gc=False):
     def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
-        if status is not ChainStatus.COMPLETED:  # words that were to be looked at once more are not delivered
-            self.answer, self.unproven = None, ()
         self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
         self.resting, self.approvals, self.undoing = {}, {}, None
         self.resume = self.thought = self.error = None

@@ -131,15 +131,13 @@ def is_acting(work: Work) -> bool:
 
 def complete(work: Work, end: Completed) -> None:
     """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
-    work.unproven = tuple(one for one in work.unproven if one in (end.answer or ""))
     if (owed := falls_short(work)) is not None:
         fail(work, replace(failed(Code.UNFULFILLED, owed), answer=end.answer))
         return
     work.unfulfilled = _not_done(work)
     newest = {one.tool: one for one in work.actions.values()}.values()
     reported = any(one.error is not None and with_effects(work.world.spec(one.tool)) for one in newest)
-    details = {"unproven": list(work.unproven)} if work.unproven else {}
-    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
+    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
     work.answer = end.answer
     report(work, reported=reported)
 
@@ -198,9 +196,8 @@ def fail(work: Work, failure: Failure) -> None:
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
     work.unfulfilled = _not_done(work)
-    unproven = tuple(one for one in work.unproven if one in (failure.answer or ""))
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
-    work.error, work.answer, work.unproven = error, failure.answer, unproven
+    work.error, work.answer = error, failure.answer
     told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
     report(work, told, reported=failure.fault is not None and not failure.refused)
 

@@ -104,8 +104,7 @@ def told_of(work: Work, *, reported: bool) -> dict[str, Any]:
 
 def words_of(work: Work) -> str:
     """The words of an agent that has completed, as the data of its receipt (JSON text)."""
-    beside = {"unproven": list(work.unproven)} if work.unproven else {}
-    return write_json({"agent": work.task.agent, "text": work.answer or "", **beside})
+    return write_json({"agent": work.task.agent, "text": work.answer or ""})
 
 
 def fault_of_agent(fault: ErrorInfo) -> ErrorInfo:

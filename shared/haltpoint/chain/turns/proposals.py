@@ -6,7 +6,6 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import called_by_another, decided, must_decide, router, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.checks.deeds import false_marks
 from haltpoint.chain.checks.exits import excused, last_error, not_needed, skippable, way_out
 from haltpoint.chain.checks.intent import forbidden, look_at_goal
 from haltpoint.chain.checks.owed import pattern_faults, remind, unfulfilled
@@ -37,7 +36,6 @@ from haltpoint.chain.turns.strikes import (
     complete_unmet,
     no_call,
     no_decision,
-    reset_strikes,
     strike,
     strikes_exhausted,
     unread,
@@ -133,12 +131,6 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return failed_by_tool(Code.GIVEN_UP, *failed)
     due_call = no_decision(work) if unrouted else no_call(work, index)
     faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
-    if not faults and (cites := false_marks(work, index, words)):  # at the limit the words are taken as they are (F2)
-        violate(work, index, thought, cites, words)
-        if mode is Mode.STRICT:
-            if not strikes_exhausted(work, index) and may_think(work, index):
-                return think_step(work, index, cites, thought, again=True)
-            reset_strikes(work, index)
     if faults and mode is Mode.STRICT:
         return _correct(work, index, faults)
     if not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):
@@ -162,7 +154,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
     if failed is not None:
         return failed_by_tool(Code.GIVEN_UP, *failed)
     if not_needed(work, index, proposal.content):
-        return StepEnd(index, skipped=proposal.content, excused=excused(work, index, proposal.content))
+        return StepEnd(index, skipped=proposal.content, excused=excused(work, index))
     if (called := called_by_another(work)) and (why := proposal.content.strip()[:WHY]):
         return StepEnd(index, refused(why))
     if called:
@@ -171,7 +163,7 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
     text = f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error"
     other = way_out(work, index) if skippable(work, index) else ""
     after = 'Continue with it, and say "next_step_decision": "fail" only after an error.'
-    text += f", and the reason cites no result. {other} If it is needed, continue." if other else f". {after}"
+    text += f", and it says no reason. {other} If it is needed, continue." if other else f". {after}"
     unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
     return _correct(work, index, (unfounded, *unread(work, index, proposal)))
 

@@ -10,7 +10,6 @@ from typing import assert_never
 
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.checks.reasons import reasons_for
 from haltpoint.chain.model.outputs import (
     Ask,
@@ -215,5 +214,5 @@ def _last(work: Work) -> Next:
     if work.origin is not PlanOrigin.REACT or work.words is None:
         return think_answer(work)
     if work.words:
-        return Completed(cite(work, work.words))
+        return Completed(work.words)
     return Completed(stand_in(work, work.own.silent if router(work) is None else work.own.unnamed))

@@ -6,7 +6,6 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import must_decide, router
-from haltpoint.chain.checks.deeds import cite
 from haltpoint.chain.checks.exits import skippable
 from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.model import limits
@@ -129,7 +128,7 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
     """
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     if (why := _no_words_left(work, attempt)) is not None:
-        return Completed(cite(work, words) if words else stand_in(work, why))
+        return Completed(words if words else stand_in(work, why))
     name, receipts = thought_id(work.id, "answer", 0, attempt), _receipts(work)
     return Think(name, ThoughtKind.ANSWER, None, 1, attempt, receipts, corrections, previous)
 

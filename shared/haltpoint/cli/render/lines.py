@@ -32,7 +32,6 @@ class Mark(Enum):
     WORDS = ("»", "")
     DEED = ("◆", "green")
     NOT_DONE = ("◇", "yellow")
-    UNPROVEN = ("?", "bold yellow")
     MISSING = ("!", "bold yellow")
 
 

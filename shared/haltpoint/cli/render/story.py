@@ -186,7 +186,5 @@ def answer_lines(chain: ChainView) -> list[Line]:
         places = ((one, one.action_id.removeprefix(f"{chain.id}.")) for one in some)
         deeds += [Line(0, Mark.NOT_DONE, f"{what}: {visible(one.says)}", place) for one, place in places]
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
-    unproven = own.unproven.capitalize()
-    words += [Line(0, Mark.UNPROVEN, f"{unproven}: {visible(sentence)}") for sentence in answer.unproven]
-    differ = answer.unproven or len(deeds) > len(answer.deeds) or not answer.deeds
+    differ = len(deeds) > len(answer.deeds) or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]

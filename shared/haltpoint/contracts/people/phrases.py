@@ -14,7 +14,6 @@ class Phrases:
     done: str
     not_done: str
     nothing: str
-    unproven: str
     unanswered: str
     results: str
     unknown: str
@@ -46,7 +45,6 @@ _ENGLISH: Final = Phrases(
     done="Done",
     not_done="Not done",
     nothing="Nothing was sent, changed or deleted.",
-    unproven="unproven",
     unanswered="There is no answer in words",
     results="The results:",
     unknown="It was running when the chain ended; whether it happened is unknown.",
@@ -77,7 +75,6 @@ _GERMAN: Final = Phrases(
     done="Erledigt",
     not_done="Nicht erledigt",
     nothing="Es wurde nichts gesendet, geändert oder gelöscht.",
-    unproven="unbelegt",
     unanswered="Es gibt keine Antwort in Worten",
     results="Die Ergebnisse:",
     unknown="Der Aufruf lief noch, als die Kette endete; ob er etwas bewirkt hat, ist unbekannt.",

@@ -67,7 +67,6 @@ class Violation(StrEnum):
     NO_PROVENANCE = "no_provenance"
     UNFOUNDED_FAIL = "unfounded_fail"
     MISSING_TOOL = "missing_tool"
-    FALSE_MARK = "false_mark"
     STUCK = "stuck"
     BAD_INTENT = "bad_intent"
     UNFULFILLED = "unfulfilled"
@@ -83,7 +82,6 @@ _BROKEN: Final[dict[Violation, str]] = {
     Violation.NO_PROVENANCE: "used a value with no known source",
     Violation.UNFOUNDED_FAIL: "gave up without an error",
     Violation.MISSING_TOOL: "left out a tool that was asked for",
-    Violation.FALSE_MARK: "cited a result that does not exist",
     Violation.STUCK: "repeated the same call",
     Violation.BAD_INTENT: "quoted words that are not in the goal",
     Violation.UNFULFILLED: "left out an effect that the goal asks for",

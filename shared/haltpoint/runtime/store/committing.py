@@ -134,7 +134,7 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
 
 
-_of_its_end: Final = attrgetter("answer", "error", "unproven", "unfulfilled")
+_of_its_end: Final = attrgetter("answer", "error", "unfulfilled")
 
 
 def _worked_on(chain: Chain) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
 
 def _ended(chain: Chain) -> dict[str, Any]:
     """What is stored of the end (see `loading.StoredEnd`)."""
-    beside = {"unproven": chain.unproven, "unfulfilled": chain.unfulfilled}
+    beside = {"unfulfilled": chain.unfulfilled}
     return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 

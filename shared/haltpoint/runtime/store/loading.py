@@ -92,7 +92,6 @@ class StoredEnd(Strict):
 
     answer: str | None = None
     error: ChainError | None = None
-    unproven: tuple[str, ...] = ()
     unfulfilled: tuple[NotDone, ...] = ()
 
 

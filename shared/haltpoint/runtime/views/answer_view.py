@@ -75,9 +75,7 @@ def final_answer(
     parts = [text] if text else []
     if not deeds and not literal and not _in_doubt(tree, not_done):
         parts.append(own.nothing)
-    answer = FinalAnswer(
-        text="\n\n".join(parts), deeds=deeds, not_done=not_done, unproven=tuple(end.get("unproven", ()))
-    )
+    answer = FinalAnswer(text="\n\n".join(parts), deeds=deeds, not_done=not_done)
     return _with_undone(answer, tree, undo)
 
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
-from haltpoint.chain.checks.deeds import Mark, rendered
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
@@ -62,7 +61,7 @@ def step_view(
         "started_at": started,
         "ended_at": ended,
         "promises": promised,
-        "result": _result(record, run, actions, thoughts),
+        "result": _result(run, actions, thoughts),
         "thoughts": thoughts,
         "actions": actions,
         "violations": violations,
@@ -71,7 +70,6 @@ def step_view(
 
 
 def _result(
-    record: ChainRecord,
     run: StepRun,
     actions: tuple[ActionView, ...],
     thoughts: tuple[ThoughtView, ...],
@@ -81,18 +79,7 @@ def _result(
         return last.receipt.data
     if not thoughts or run.status not in (StepStatus.COMPLETED, StepStatus.SKIPPED):
         return None
-    steps = {step.id for step, _ in record.steps}
-    return rendered(thoughts[-1].content, steps, lambda mark: _cited(record, mark), record.words.unproven)[0]
-
-
-def _cited(record: ChainRecord, mark: Mark) -> str | None:
-    """What the action that a mark names did (F2)."""
-    name = action_id(record.id, mark["step"], int(mark["number"]))
-    action = _action(record, record.actions[name], {}) if name in record.actions else None
-    if action is None or action.receipt is None or not action.receipt.satisfies:
-        return None
-    deed = action.receipt.metadata.deed
-    return deed.says if deed else f"[{mark['step']}.{mark['number']}: {action.tool}]"
+    return thoughts[-1].content
 
 
 def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionView:
