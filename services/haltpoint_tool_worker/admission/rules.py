@@ -4,7 +4,6 @@ A value that cannot be compared, a text with a number for one, never lets a call
 that asks or refuses, and does not for one that passes.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from haltpoint.chain.model.typed import exact, walked
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.written import fits
 
 _NOTHING: Final = object()
 _DECLARED: Final = Source(source=SourceKind.CONTEXT)
@@ -70,7 +70,7 @@ def _answers(condition: Condition, value: Any, source: Source | None, spelled: b
     if condition.at_most is not None:
         yield None if number is None else number <= condition.at_most
     if condition.regex is not None:
-        yield re.search(condition.regex, value, re.IGNORECASE) is not None if isinstance(value, str) else None
+        yield any(True for _ in fits(condition.regex, value)) if isinstance(value, str) else None
     if condition.source is not None:
         yield None if source is None or value is _NOTHING else source.source in condition.source
 

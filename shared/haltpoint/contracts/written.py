@@ -1,20 +1,29 @@
 """What an operator writes in a file or a setting, beside plain texts and numbers: names, searches, lengths of time."""
 
 import re
-from typing import Annotated, Final
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Annotated, Any, Final, Protocol
 
+import re2
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-_PART: Final = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?#[^)]*\)|(?P<open>\(\?[>=!]|\(\??)"
-    r"|(?=[)*+?{])(?P<close>\)?)(?P<times>[*+?]|\{\d*,?\d*\}|)(?P<keeps>\+?)",
-    re.DOTALL,
-)
-"""A sign that means itself, a class of signs, a comment; where a group begins; its end, or how often a part comes."""
+_NOT_LINEAR: Final = {
+    "(?=": "looks ahead",
+    "(?!": "looks ahead",
+    "(?<=": "looks behind",
+    "(?<!": "looks behind",
+    "(?>": "gives nothing back",
+    "++": "gives nothing back",
+    "*+": "gives nothing back",
+    "?+": "gives nothing back",
+    "(?P": "refers back to a group",
+    **{rf"\{group}": "refers back to a group" for group in range(1, 10)},
+}
+"""What Python's expressions can do and those that run in linear time cannot, by its signs."""
 
-_ANYTHING: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<any>\.[*+](?!\+))", re.DOTALL)
-_MOST_ANYTHING: Final = 2
-"""How often a pattern may stand for anything of any length: each time more multiplies what is tried."""
+_BOUNDARY: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\[bB])")
+_BEYOND_ASCII: Final = re.compile(r"[^\W\x00-\x7f]")
 
 LENGTH: Final = r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*"
 """A length of time as written, `"500ms"`: its number, and its unit."""
@@ -22,48 +31,59 @@ LENGTH: Final = r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*"
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+class Fit(Protocol):
+    """What an expression has found in a text."""
+
+    def start(self) -> int:
+        """Where it begins."""
+        ...
+
+    def end(self) -> int:
+        """Where it ends."""
+        ...
+
+    def __getitem__(self, group: int, /) -> str | Any:
+        """Its words."""
+        ...
+
+
 def regex(text: str) -> str:
-    """The text, if it is a regular expression that ends in time. Raises ValueError."""
+    """The text, if it is a regular expression that runs in linear time. Raises ValueError."""
     try:
-        re.compile(text, re.IGNORECASE)
-    except re.error as error:
-        where = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise ValueError(f"'{text}' is not a regular expression: {error.msg}{where}") from None
-    except (OverflowError, RecursionError) as error:
-        raise ValueError(f"'{text[:80]}' is too large a regular expression: {error}") from None
-    if at := _nests(text):
+        _compiled(text)
+    except re2.error as error:
+        raise ValueError(_why_not(text, error.args[0].decode(errors="replace"))) from None
+    boundary, letter = _BOUNDARY.search(text), _BEYOND_ASCII.search(text)
+    if boundary is not None and letter is not None:
         raise ValueError(
-            f"'{text}' nests repetitions at character {at}, as in (a+)+, and may take forever on some texts; "
-            "write ++ or *+ for the inner one, as in (a++)+"
-        )
-    if sum(part["any"] is not None for part in _ANYTHING.finditer(text)) > _MOST_ANYTHING:
-        raise ValueError(
-            f"'{text}' has .* more than {_MOST_ANYTHING} times, and may take very long on long texts; "
-            "leave it out at the beginning and the end, and write .{0,50} between words"
+            f"'{text}' has {boundary[1]} and {letter[0]!r}, and {boundary[1]} knows ASCII letters only; "
+            r"write (?:^|\PL) before a word and (?:\PL|$) behind it"
         )
     return text
 
 
-def _nests(text: str) -> int | None:
-    """How far into a pattern the first group reaches that repeats without a bound, as something in it does: all ways to
-    divide a text between the two are tried. Of what is possessive or atomic one way is.
+def fits(expression: str, text: str) -> Iterator[Fit]:
+    """What an operator's expression finds in a text, whatever its case, in time that grows with the text alone."""
+    readable = text.encode(errors="replace").decode()
+    found: Iterator[Fit] = _compiled(expression).finditer(readable)
+    return found
 
-    It does not find alternatives that overlap, as in (a|aa)+, high bounds, as in (a{1,50})+, nor what is between the
-    spaces and comments of a verbose pattern.
-    """
-    groups, inside = list[tuple[bool, bool]](), False
-    for part in _PART.finditer(text):
-        if begins := part["open"]:
-            groups.append((inside, begins[-1] in ">=!"))
-            inside = False
-        elif part["times"] is not None:
-            endless = part["times"] in ("*", "+") or part["times"].endswith(",}")
-            outer, atomic = groups.pop() if part["close"] and groups else (inside, True)
-            nested = inside and not atomic
-            if nested and endless and not part["keeps"]:
-                return part.end()
-            inside = outer or (not part["keeps"] and (nested or endless))
-    return None
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: str) -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    return re2.compile(expression, options)
+
+
+def _why_not(text: str, fault: str) -> str:
+    part = fault.partition(": ")[2]
+    if part not in _NOT_LINEAR:
+        return f"'{text}' is not a regular expression: {fault}"
+    instead = f"; write {part[0]}" if part.endswith("+") else ""
+    why = f"{part} {_NOT_LINEAR[part]}, which an expression that runs in linear time cannot do"
+    return f"'{text}' cannot be used: {why}{instead}"
 
 
 def in_seconds(value: object) -> object:

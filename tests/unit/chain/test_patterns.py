@@ -367,13 +367,6 @@ def test_c2_a_pattern_is_found_in_each_part_of_a_long_goal(does: Does, before: s
     assert found_in(goal, "please refund") == "please refund"
 
 
-def test_c2_where_a_long_sentence_is_parted_it_neither_begins_nor_ends() -> None:
-    for at in range(250, 650):
-        goal = "x" * at + "refunds " + "y" * 700
-        assert found_in(goal, r"refund$|refund\b|\bs|^s|refund(?!s)|(?<!d)s") is None
-        assert found_in(goal, "refunds y{60}") is not None
-
-
 def test_c2_what_a_pattern_finds_several_times_or_without_words_is_found_so_in_a_long_goal() -> None:
     pattern = Pattern(id="p", pattern=r"call \d+|$", does=Does.ASK_BEFORE, tools=("refund",))
     goal = " ".join(f"call {number}" for number in range(300))

@@ -25,15 +25,18 @@ from haltpoint.chain.words.patterns_english import (
     DEEDS,
     NO_NEGATION,
     NO_REQUEST,
+    PATTERNS,
 )
 from haltpoint.contracts.policy import Does, Pattern
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
+from haltpoint.contracts.written import Fit, fits
 
 ALL: Final = "*"
 _QUOTE: Final = "§"  # stands where something was quoted
 _WINDOW: Final = 600  # characters in which a pattern is searched at once
 _SHORTEST: Final = 4  # letters of a word that names a tool by itself
+_OWN: Final = frozenset(pattern.pattern for pattern in PATTERNS)
 
 _BLOCK: Final = re.compile(r"(?s:```.*?(?:```|\Z))|^[^\S\n]*>[^\n]*$", re.MULTILINE)
 _QUOTED: Final = re.compile(r'"([^"\n]*)"|(?<!\w)\'([^\'\n]*)\'(?!\w)|`([^`\n]*)`')
@@ -84,7 +87,7 @@ def conditions_of(words: str, patterns: Iterable[Pattern], tools: Mapping[str, T
 
 def found_in(words: str, pattern: str) -> str | None:
     """The first words that a pattern finds in all of them, quoted ones too, as one line. None: it finds nothing."""
-    return next((fit[0] for fit in _found(pattern, " ".join(plain(words).split()))), None)
+    return next((fit[0] for fit in fits(pattern, " ".join(plain(words).split()))), None)
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
@@ -102,14 +105,18 @@ def _entry(pattern: Pattern, tools: tuple[str, ...], said: str) -> IntentEntry:
     return IntentEntry(tools=tools, words=" ".join(said.split()), origin=IntentOrigin.PATTERN, pattern=pattern.id)
 
 
-def _fits_in(pattern: Pattern, sentence: str) -> list[re.Match[str]]:
+def _fits_in(pattern: Pattern, sentence: str) -> list[Fit]:
     return list(_found(pattern.pattern, sentence))
 
 
-def _found(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """What a pattern finds, in one stretch of a long text after the other: the time grows with the length of the text,
-    not with its square. Each begins in the middle of the one before, so that what is found has its surroundings.
+def _found(pattern: str, text: str) -> Iterator[Fit]:
+    """What a pattern finds. One of our own looks ahead, so it is Python's, and is searched in one stretch of a long
+    text after the other: the time grows with the length of the text, not with its square. Each stretch begins in the
+    middle of the one before, so that what is found has its surroundings.
     """
+    if pattern not in _OWN:
+        yield from fits(pattern, text)
+        return
     search, at = re.compile(pattern, re.IGNORECASE).search, 0
     while at <= len(text):
         end, middle = at + _WINDOW, at + _WINDOW // 2

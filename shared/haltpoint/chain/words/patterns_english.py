@@ -172,7 +172,7 @@ def _skill(short: str, what: str, spelt: str, glob: str) -> Pattern:
     """The words that ask for one of the three analyses, by its short name or by what is analysed."""
     one = r"(?:(?:the|a|an|our|my|another|new|this|that)\s+)?"
     alone = rf"{short}(?=\s*$|\W|\s+(?:on|over|for|skill|analysis|again|now|with|and|please)\b)"
-    return Pattern(
+    return Pattern.model_construct(
         id=f"skill-{short}",
         pattern=rf"{_ASK}(?:(?:run|execute|perform|do|start|apply)\s+{one}(?:{alone}|{spelt}\s+analysis\b)"
         rf"|analy[sz]e\s+(?:[\w-]+\s+){{0,3}}?{spelt}\b)",
@@ -182,7 +182,7 @@ def _skill(short: str, what: str, spelt: str, glob: str) -> Pattern:
 
 
 PATTERNS: Final = (
-    Pattern(
+    Pattern.model_construct(
         id="file-write",
         pattern=_WRITE,
         tools=(
@@ -193,7 +193,7 @@ PATTERNS: Final = (
         ),
         reason="the words ask for a file to be written",
     ),
-    Pattern(
+    Pattern.model_construct(
         id="database-search",
         pattern=_SEARCH,
         tools=("*database*", "db", "db_*", "*_db", "*_db_*", "*sql*", "*query*", "*search*record*"),
@@ -202,7 +202,9 @@ PATTERNS: Final = (
     _skill("pcc", "requirements", "requirements?", "*requirement*"),
     _skill("cap", "capabilities", "capabilit(?:y|ies)", "*capability*"),
     _skill("red", "risks", "risks?", "*risk*"),
-    Pattern(id="ask-first", does=Does.ASK_BEFORE, pattern=_ASK_FIRST, reason="the words want to be asked first"),
-    Pattern(id=DO_NOT, does=Does.ASK_BEFORE, pattern=_DO_NOT, reason="the words forbid something"),
+    Pattern.model_construct(
+        id="ask-first", does=Does.ASK_BEFORE, pattern=_ASK_FIRST, reason="the words want to be asked first"
+    ),
+    Pattern.model_construct(id=DO_NOT, does=Does.ASK_BEFORE, pattern=_DO_NOT, reason="the words forbid something"),
 )  # fmt: skip
-"""In the order in which they are reported."""
+"""In the order in which they are reported. Not checked: unlike an operator's they look ahead and behind."""
