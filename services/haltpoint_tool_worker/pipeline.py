@@ -28,7 +28,6 @@ from haltpoint.contracts.results import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission.admit import Admission, ToolCall
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.effects import EffectKeys
@@ -36,7 +35,6 @@ from haltpoint_tool_worker.admission.judges import Refusal
 from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.admission.reconciling import unknown
 from haltpoint_tool_worker.hooks.after import withheld
-from haltpoint_tool_worker.nested import Nested, told_in_short
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results import cache
 from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
@@ -68,7 +66,7 @@ class Pipeline:
         effects: EffectKeys,
     ) -> None:
         self._registry = registry
-        self._admission = Admission(registry, receipt_store, runner, self._nested, effects)
+        self._admission = Admission(registry, receipt_store, runner, effects)
         self._effects = effects
         self._receipt_store = receipt_store
         self._runner = runner
@@ -81,11 +79,6 @@ class Pipeline:
         """The receipt of a call that had reserved its effect is on record."""
         if (tool := self._registry.find(job.request.tool)) is not None:
             self._effects.settle(job, finished, tool.spec)
-
-    def _nested(self, job: Job, caller: Tool, seconds: float) -> Nested:
-        until = time.time_ns() // 1_000_000 + round(seconds * 1000)
-        parts = self._admission, self._registry.find, self._runner, self._has_lease, self._limits
-        return Nested(*parts, job, caller, until)
 
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.
@@ -145,11 +138,7 @@ class Pipeline:
         return None if ended is None else await self._finish(job, call, began, ended)
 
     async def _finish(self, job: Job, call: ToolCall, began: int, ended: Ended | Reading) -> Finished | None:
-        """What is to be recorded of a call that has ended, or is left behind; what it called ends with it. A reading is
-        a result that was kept.
-        """
-        if call.calls is not None:
-            await call.calls.close()
+        """What is to be recorded of a call that has ended, or is left behind. A reading is a result that was kept."""
         tool = call.tool
         cached = isinstance(ended, Reading)
         reading = ended if isinstance(ended, Reading) else read_ended(ended, tool, call.seconds, call.no_effect)
@@ -201,11 +190,7 @@ class Pipeline:
         return None
 
     async def _has_lease(self, job: Job) -> bool:
-        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked.
-
-        A nested call has its caller's lease.
-        """
-        job = job.root
+        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
         while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
             (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
@@ -264,8 +249,7 @@ class Pipeline:
             chain_position=request.position,
             attempt=request.attempt - request.limited - bool(job.limited),
             reconciled=request.reconcile,
-            # What a tool that is not repeatable has had others do is done: it does not run again (C14).
-            again=failure is not None and failure.again and (job.repeatable or not job.effects),
+            again=failure is not None and failure.again,
             limit=job.limited,
             started_at=began,
             duration_ms=max(0, time.time_ns() // 1_000_000 - began),
@@ -274,8 +258,6 @@ class Pipeline:
             whole=whole,
             hooks=records,
             arguments=ran,
-            effects=tuple(job.effects.values()),
-            calls=told_in_short(job.calls) if job.calls else (),
             approval=approval,
             would_ask=job.would_ask,
             undoable=reading.undoable and outcome.satisfies,

@@ -251,16 +251,9 @@ def post_letters(letters: list[Letter], ctx: Ctx) -> dict[str, int]:
 
 @tool(internal=True)
 def stamp(words: str, ctx: Ctx) -> dict[str, str]:
-    """Stamp a paper; for tools only."""
+    """Stamp a paper; not for plans and models."""
     _write_down(ctx, f"stamped {words}")
     return {"stamped": words}
-
-
-@tool
-async def certify(words: str, ctx: Ctx) -> dict[str, str]:
-    """Have a paper stamped."""
-    done: dict[str, str] = await ctx.call("stamp", words=words)
-    return done
 
 
 @tool(timeout="60s")

@@ -33,7 +33,6 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.queues import read_queues
 from haltpoint.runtime.views.unserved import unserved
-from haltpoint.tools import ToolError
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
 from tests.support import PATIENCE, wait_until, worker_tools
@@ -324,21 +323,6 @@ async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_bette
 async def test_a_tool_that_takes_too_long_is_stopped(bench: Bench, tool: str, kind: str) -> None:
     async with bench.worker():
         assert error_of(await bench.outcome(await bench.order(tool))) == kind
-
-
-async def test_a_task_that_a_tool_leaves_behind_has_no_effect_that_no_receipt_tells_of(bench: Bench) -> None:
-    async with bench.worker():
-        action = await bench.order("send_and_leave_a_task")
-        outcome = await bench.outcome(action)
-        worker_tools.GATE.open()
-        await wait_until(lambda: worker_tools.GATE.passed == 1)
-    assert outcome.success
-    assert bench.effects() == [f"{action}/1"]
-    stored = (await bench.desk.action(action)).receipt
-    receipt = json.loads(stored.outcome if stored else "{}")
-    assert [call["key"] for call in receipt["metadata"]["calls"]] == [f"{action}/1"]
-    with pytest.raises(ToolError, match="the call of send_and_leave_a_task has ended"):
-        await worker_tools.left_behind.pop()
 
 
 async def test_a_result_that_comes_while_a_tool_is_being_stopped_is_taken(bench: Bench) -> None:

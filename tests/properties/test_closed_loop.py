@@ -33,7 +33,6 @@ from haltpoint.contracts.results import (
     HookRecord,
     HookVerdict,
     Metadata,
-    NestedCall,
     NextAction,
     Option,
     Outcome,
@@ -271,9 +270,8 @@ def test_r11_the_fullest_receipt_is_read(letter: str) -> None:
     question = Clarification(type="c", question="?", options=(option,))
     outcome = Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
     hooks = (HookRecord(name="a.module:" + "hook" * 8, verdict=HookVerdict.ALLOW, duration_ms=30_000),) * 8
-    called = NestedCall(tool="t" * 64, key="c.s.1/1/1/1" * 3, hooks=hooks, duration_ms=30_000)
     ran = json.dumps({"text": letter * ((MAX_ARGUMENTS - 20) // size)})
-    metadata = Metadata(tool="t", action_id="c.s.1", hooks=hooks, arguments=ran, calls=(called,) * 100)
+    metadata = Metadata(tool="t", action_id="c.s.1", hooks=hooks, arguments=ran)
     head, tail = completed_parts("c.s.1", 1, "c", None)
     assert isinstance(
         reads(Stream.EVENTS, head + encode(structs.replace(outcome, metadata=metadata)) + tail), ToolCompleted

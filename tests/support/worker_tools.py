@@ -47,7 +47,6 @@ class Gate:
 
 
 GATE = Gate()
-left_behind: list[asyncio.Task[None]] = []
 
 
 @asynccontextmanager
@@ -287,21 +286,6 @@ async def pay(bill: str, ctx: Ctx[Book]) -> str:
         return ctx.confirm("pay", Target(id=bill), f"Pay {bill}?")  # type: ignore[return-value]
     effect(ctx)
     return "paid"
-
-
-@tool
-async def send_and_leave_a_task(ctx: Ctx[Book]) -> None:
-    """Returns while a task of its own waits at the gate to call on."""
-
-    async def later() -> None:
-        await GATE.event.wait()
-        try:
-            await ctx.call("send", text="later")
-        finally:
-            GATE.passed += 1
-
-    await ctx.call("send", text="now")
-    left_behind.append(asyncio.create_task(later()))
 
 
 async def wait_without_await(seconds: float) -> str:

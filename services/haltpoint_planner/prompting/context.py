@@ -251,9 +251,8 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...], undone: froze
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
     step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
-    nested = () if told.cached else tuple(call.deed.says for call in told.calls if call.deed is not None)
     own = () if told.cached or told.deed is None or not outcome.satisfies else (told.deed.says,)
-    says = (*inside, *nested, *(f"{one} (undone since)" if stored.id in undone else one for one in own))
+    says = (*inside, *(f"{one} (undone since)" if stored.id in undone else one for one in own))
     return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, says)
 
 

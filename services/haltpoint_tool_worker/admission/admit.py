@@ -6,24 +6,22 @@ refused, a destructive one needs a person's yes, arguments are parsed, and value
 """
 
 import asyncio
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, value
 from haltpoint.contracts.results import ErrorType, HookRecord
-from haltpoint.contracts.tools import CONFIRMED, ToolSpec
+from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
-from haltpoint_tool_worker.admission.given import beyond
 from haltpoint_tool_worker.admission.judges import Case, Judges, Refusal, not_called
 from haltpoint_tool_worker.admission.preview import Shown
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
@@ -41,24 +39,12 @@ from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 
 
-class Calls(Protocol):
-    """What `ctx.call` does in one call of a tool."""
-
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Call the tool of that name. Raises ToolError."""
-        ...
-
-    async def close(self) -> None:
-        """The call has ended: begin nothing more, and stop what it had begun."""
-        ...
-
-
 @value
 class ToolCall:
     """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
 
-    `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran. `calls` is what
-    its context calls other tools by. `asks`: hooks, origins or a person have to be asked before it may run. After an
+    `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran.
+    `asks`: hooks, origins or a person have to be asked before it may run. After an
     exception of `no_effect` nothing has happened. `shown` is what its preview says. `approved` is the digest of the
     call when an order says that a person has approved it, which the claim finds out. `effect` is one that happens once.
     """
@@ -70,7 +56,6 @@ class ToolCall:
     hook_chain: HookChain | None = None
     changed: bool = False
     records: tuple[HookRecord, ...] = ()
-    calls: Calls | None = None
     asks: bool = False
     no_effect: tuple[type[BaseException], ...] = ()
     shown: Shown = Shown()
@@ -80,35 +65,24 @@ class ToolCall:
 
 _LATE: Final = "the deadline had passed before it could begin"
 
-CallsOf = Callable[[Job, Tool, float], Calls]
-"""What `ctx.call` does in a call that has so many seconds."""
-
 
 class Admission:
     """For all calls of a worker."""
 
-    def __init__(
-        self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, calls_of: CallsOf, effects: EffectKeys
-    ) -> None:
+    def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys) -> None:
         self._judges = Judges(registry, receipt_store, runner, effects)
-        self._calls_of = calls_of
         self._registry = registry
         self._receipt_store = receipt_store
         self._runner = runner
 
-    def look(self, job: Job, now_ms: int, caller: ToolSpec | None = None) -> ToolCall | Refusal:
-        """The call, or why it is refused, as far as that can be told at once. `caller` is the tool that calls it."""
+    def look(self, job: Job, now_ms: int) -> ToolCall | Refusal:
+        """The call, or why it is refused, as far as that can be told at once."""
         request, tool = job.request, self._registry.find(job.request.tool)
         if tool is None:
             return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
         job.repeatable = request.repeatable and request.tool in self._registry.repeatable
-        if caller is not None and tool.spec.effect_key is not None:
-            alone = f"{request.tool} has an effect_key, so it needs a step of its own: a tool cannot call it"
-            return _refused(ErrorType.BLOCKED, alone)
-        if caller is not None and (words := beyond(caller, tool.spec)):
-            return _refused(ErrorType.BLOCKED, words)
-        if tool.spec.internal and (caller is None) != bool(tool.spec.undoes):
-            words = f"{request.tool} is internal: only the runtime and other tools may call it"
+        if tool.spec.internal and not tool.spec.undoes:
+            words = f"{request.tool} is internal: no plan and no model may call it"
             return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
         seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
         if seconds <= 0:
@@ -181,13 +155,10 @@ class Admission:
             call.arguments[CONFIRMED] = bool(call.approved)
         if name is None:
             return call
-        calls = self._calls_of(job, call.tool, call.seconds)
-        call.arguments[name] = self._context(job, call.tool, calls, context=job.request.context)
-        return replace(call, calls=calls)
+        call.arguments[name] = self._context(job, call.tool, context=job.request.context)
+        return call
 
-    def _context(
-        self, job: Job, tool: Tool, calls: Calls | None = None, *, context: dict[str, Any] | None = None
-    ) -> Ctx[Any]:
+    def _context(self, job: Job, tool: Tool, *, context: dict[str, Any] | None = None) -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
         request = job.request
         return Ctx(
@@ -201,7 +172,6 @@ class Admission:
             confirmed=request.approval is not None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
-            call=calls,
             progress=partial(report, self._receipt_store, asyncio.get_running_loop(), job),
             stopped=job.stopped,
         )

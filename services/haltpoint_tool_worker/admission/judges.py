@@ -22,10 +22,10 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx
 from haltpoint_tool_worker.admission.compensating import call_to_undo
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys
-from haltpoint_tool_worker.admission.given import own_values, words_of_the_goal
+from haltpoint_tool_worker.admission.given import persons_values, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.rules import rule_for
-from haltpoint_tool_worker.admission.said_before import barred, repeated
+from haltpoint_tool_worker.admission.said_before import denied_before, repeated
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.asking import ask
 from haltpoint_tool_worker.hooks.before import HookRun
@@ -136,23 +136,22 @@ class Judges:
             return None
         actions = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
         proposed = ProposedCall(tool=request.tool, arguments=arguments)
-        own, words = own_values(job), words_of_the_goal(job)
-        found = without_origin(proposed, spec, request.context, actions, words, own)
+        words, persons = words_of_the_goal(job), persons_values(job)
+        found = without_origin(proposed, spec, request.context, actions, words, persons)
         if found is None:
             return None
         changed = [record.name for record in case.records if record.verdict is HookVerdict.MODIFY]
         since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
-        fix = "; declare the parameter of its caller with FromResult too" if job.nested else ""
         origin = told(found[1])
-        made_up = f"its {found[0]} must come from {origin}, and no result of this chain holds the value{since}{fix}"
+        made_up = f"its {found[0]} must come from {origin}, and no result of this chain holds the value{since}"
         return case.blocked(made_up, builtin.PROVENANCE)
 
     async def _said_before(self, case: Case) -> Refusal | None:
         request, spec = case.job.request, case.tool.spec
         case.reasons = (*(request.reasons or ()), *case.reasons)
         if case.changed:
-            if words := barred(request, spec, case.text):
-                return case.blocked(words)
+            if denied_before(request, spec, case.text):
+                return case.blocked("a person denied exactly this call")
             case.reasons += repeated(request, spec, case.text)
         return None
 
@@ -164,7 +163,7 @@ class Judges:
         if (rules := self._registry.rules.get(spec.name)) is not None:
             sources = written_over(request.sources or {}, job.arguments, case.text, SourceKind.HOOK)
             given = request.tenant, from_json(case.text), sources
-            rule, job.would_ask = rule_for(rules, spec, *given, authors=job.nested)
+            rule, job.would_ask = rule_for(rules, spec, *given)
             if job.would_ask:
                 _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=spec.name)
             if rule is not None and rule.does is Verdict.REFUSE:

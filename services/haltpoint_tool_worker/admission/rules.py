@@ -17,7 +17,7 @@ from haltpoint.contracts.written import fits
 
 _NOTHING: Final = object()
 _DECLARED: Final = Source(source=SourceKind.CONTEXT)
-"""Of a declared default, and of what the code of a calling tool wrote."""
+"""Of a declared default."""
 
 
 def rule_for(
@@ -26,18 +26,12 @@ def rule_for(
     tenant: str | None,
     arguments: dict[str, Any],
     sources: dict[str, Source],
-    *,
-    authors: bool = False,
 ) -> tuple[ApprovalRule | None, str]:
-    """The first of a tool's rules that counts for the call; and the id of the first before it that only reports.
-
-    `authors`: a value without a source is one that the code of a calling tool wrote.
-    """
+    """The first of a tool's rules that counts for the call; and the id of the first before it that only reports."""
     filled, reported = walked(arguments, spec.parameters, spec.parameters, exact, filled=True), ""
 
     def source_of(place: Place) -> Source | None:
-        declared = authors or not values_at(arguments, place)
-        return sources.get(path_text(place), _DECLARED if declared else None)
+        return sources.get(path_text(place), None if values_at(arguments, place) else _DECLARED)
 
     for rule in (one for one in rules if one.tenant in (None, tenant)):
         values = ((condition, _values(filled, parse_path(name) or ())) for name, condition in rule.when.items())

@@ -1,6 +1,6 @@
-"""What the user's words, a person's denial and the chain's earlier effects say of a call as it would run (C12, C14).
+"""What a person's denial and the chain's earlier effects say of a call that a hook has changed (C14).
 
-The core has asked that of the call that was proposed. A hook may make another call of it, and a tool calls others.
+The core has asked that of the call that was proposed.
 """
 
 from haltpoint.chain.checks.checked import signature_of
@@ -10,12 +10,9 @@ from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 
 
-def barred(request: ToolRequested.Data, spec: ToolSpec, arguments: str, *about: str) -> str | None:
-    """Why these arguments, or a tool of `about`, may not be called, in words."""
-    if not request.barred:
-        return None
-    named = {signature_of(compiled(spec), arguments), *about}
-    return next((words for words, wanted in request.barred.items() if not named.isdisjoint(wanted)), None)
+def denied_before(request: ToolRequested.Data, spec: ToolSpec, arguments: str) -> bool:
+    """Whether a person has denied exactly this call."""
+    return signature_of(compiled(spec), arguments) in (request.denied or ())
 
 
 def repeated(request: ToolRequested.Data, spec: ToolSpec, arguments: str) -> tuple[Reason, ...]:

@@ -9,7 +9,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.hooks.loading import HookChain
 
 INTERNAL: Final = "builtin:internal"
-"""Refuses a tool that only the runtime and other tools may call (`admission.py`)."""
+"""Refuses a tool that no plan and no model may call (`admission.py`)."""
 ARGUMENTS: Final = "builtin:arguments"
 """Refuses arguments that do not fit the tool's parameters (`admission.py`)."""
 PROVENANCE: Final = "builtin:provenance"

@@ -2,7 +2,7 @@
 
 A result is kept for as long as its tool says, for equal calls (the signature of C14) of the same tenant, user and
 context; of any user and context when the tool is `shared`. It is kept as the tool gave it: the hooks of the later
-call review it again. A call that a tool makes (`ctx.call`) always runs.
+call review it again.
 """
 
 import hashlib

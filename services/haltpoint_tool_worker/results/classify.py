@@ -27,7 +27,7 @@ from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint.tools.errors import ContextError
-from haltpoint_tool_worker.results.failures import Cause, Failure, NestedError, cleaned, fault_of, malformed, reported
+from haltpoint_tool_worker.results.failures import Cause, Failure, cleaned, fault_of, malformed, reported
 from haltpoint_tool_worker.results.json_safe import name_of
 from haltpoint_tool_worker.results.redaction import in_one_line
 
@@ -116,8 +116,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _declared(error: ToolError) -> Failure:
-    fault = cleaned(error.fault)  # validated: its fields may be anything by now
-    return Failure(fault, error.cause) if isinstance(error, NestedError) else reported(fault)
+    return reported(cleaned(error.fault))  # validated: its fields may be anything by now
 
 
 def _invalid(what: str, error: ValidationError) -> ErrorInfo:

@@ -15,7 +15,6 @@ import msgspec
 from haltpoint.contracts.advice import A_BUG, BY_TYPE, FIND_OUT, OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.tools import ToolError
 from haltpoint_tool_worker.results.redaction import clean
 
 MESSAGE: Final = 1000
@@ -90,24 +89,6 @@ class Failure:
     def malformed(self) -> bool:
         """Whether the result is the tool's own mistake (B1)."""
         return self.cause in (Cause.MALFORMED, Cause.MISUSED)
-
-
-class NestedError(ToolError):
-    """How a nested call failed, as its caller gets it. When the caller does not catch it, `cause` is the caller's."""
-
-    def __init__(self, failure: Failure) -> None:
-        fault = failure.fault
-        super().__init__(
-            fault.error_type,
-            fault.message,
-            suggestion=fault.suggestion,
-            recoverable=fault.recoverable,
-            retry_after=fault.retry_after,
-            invalid_fields=fault.invalid_fields,
-        )
-        # That nothing happened in there does not say that its caller had done nothing before.
-        says = reported(msgspec.structs.replace(fault, no_effect=None))
-        self.cause = failure.cause if failure.cause is Cause.UNDECLARED else says.cause
 
 
 def judge(failure: Failure, effects: Effects, tool: str) -> Failure:

@@ -11,13 +11,12 @@ from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
 
 _PAUSE: Final = 1.0
-"""Seconds between two reports of one action and all calls in it; what comes earlier is dropped."""
+"""Seconds between two reports of one action; what comes earlier is dropped."""
 _TEXT: Final = 200
 
 
 def report(receipt_store: ReceiptStore, loop: AbstractEventLoop, job: Job, fraction: float, text: str) -> None:
     """Show how far the action of a job is, by a fraction and a text. From any thread; `loop` is the worker's."""
-    job = job.root
     if (now := time.monotonic()) - job.told_at >= _PAUSE and not loop.is_closed():
         job.told_at = now
         told = ProgressView(job.request.action_id, round(fraction, 4), clean(text, _TEXT))

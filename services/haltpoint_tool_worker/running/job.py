@@ -10,7 +10,6 @@ from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.results import NestedCall
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
@@ -24,11 +23,10 @@ class Job(Struct, eq=False):
     `begun`: a worker may have started it before. `claiming`: the epoch may be another one already. `lost`: not ours any
     more. `cancelled`: its chain is.
 
-    `caller` is the job whose tool made the call. `repeatable` holds when both the plan and the tool say so. `runs` are
-    its tool and the hooks around it, as far as they were begun; `calls` are the tools that it called, which end
-    with it, and `effects` what these did, by their keys (C14). `if_blocked` makes what is recorded when it blocks the
-    event loop for good; None before it has begun and when it has ended. `left`: its tool does not end, and another
-    task does the rest. `ran`: it has a slot. `would_ask` is the rule that only reports (G4). `limited` is the
+    `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the hooks around it, as far as
+    they were begun. `if_blocked` makes what is recorded when it blocks the event loop for good; None before it has
+    begun and when it has ended. `left`: its tool does not end, and another task does the rest. `ran`: it has a slot.
+    `would_ask` is the rule that only reports (G4). `limited` is the
     limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
     the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `told_at` is when its
     progress was shown last (monotonic clock). `kept_as` is the name under which its result is kept for equal calls.
@@ -46,10 +44,7 @@ class Job(Struct, eq=False):
     claiming: bool = False
     lost: bool = False
     cancelled: bool = False
-    caller: "Job | None" = None
     runs: list[Run] = field(default_factory=list)
-    calls: list[NestedCall] = field(default_factory=list)
-    effects: dict[str, str] = field(default_factory=dict)
     if_blocked: Callable[[], Finished] | None = None
     span: Span | None = None
     left: bool = False
@@ -62,16 +57,6 @@ class Job(Struct, eq=False):
     effect: OwnEffect | None = None
     told_at: float = 0.0
     kept_as: str = ""
-
-    @property
-    def nested(self) -> bool:
-        """A tool made the call."""
-        return self.caller is not None
-
-    @property
-    def root(self) -> "Job":
-        """The job of the action: a nested call is part of its caller's."""
-        return self if self.caller is None else self.caller.root
 
     @property
     def time_left(self) -> float:
@@ -113,8 +98,7 @@ class Job(Struct, eq=False):
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""
-        ended = self.lost or self.cancelled or (bool(self.runs) and self.runs[-1].stopped is not None)
-        return ended or (self.caller is not None and self.caller.stopped())
+        return self.lost or self.cancelled or (bool(self.runs) and self.runs[-1].stopped is not None)
 
     def cancel(self) -> None:
         """Its chain was cancelled: whatever runs is stopped, and what is known of it recorded."""

@@ -190,19 +190,6 @@ class DeedWords(Contract):
     target: str | None = None
 
 
-class NestedCall(Contract):
-    """One tool that a tool called (A). `key` is its idempotency key, `error` how it failed, if it did; IN_DOUBT: its
-    caller did not wait for it. `deed`: what it did, when it succeeded with an effect.
-    """
-
-    tool: str
-    key: str
-    error: ErrorType | None = None
-    hooks: tuple[HookRecord, ...] = ()
-    duration_ms: int = 0
-    deed: DeedWords | None = None
-
-
 class Spent(Contract):
     """What a chain and those below it use: turns, actions, tokens, money, and how many chains there are below it."""
 
@@ -217,8 +204,7 @@ class Metadata(Contract):
     """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
 
     `whole` counts the bytes of uncut data that are kept under the action's id (H3). `nested_successes` are the tools
-    that succeeded in the chain of a skill with steps (F1), `calls` those that this one called, as they were begun.
-    `effects` are deeds and denials in the chain of a skill, or done by the tools that this one called (C14).
+    that succeeded in the chain of a skill with steps (F1), `effects` are deeds and denials in it (C14).
     `deed` is what a call with effects did (F1). `sources` says of a place in the arguments where its value comes from
     (C13).
     """
@@ -242,7 +228,6 @@ class Metadata(Contract):
     arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
     nested_successes: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
-    calls: tuple[NestedCall, ...] = ()
     by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
     source: Annotated[SourceKind | None, Meta(description="whose words the data are, when no tool's (I4)")] = None
     approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (

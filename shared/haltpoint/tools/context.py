@@ -1,8 +1,7 @@
 """What a tool knows about its call: identity and deadline from the task, never from a model; and the ways to answer."""
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -24,7 +23,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-Caller = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Progress = Callable[[float, str], None]
 
 
@@ -53,13 +51,11 @@ class Ctx(Generic[Deps]):
 
     `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
     is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
-    `confirmed` is true when a person approved this very call. In a test three functions take the place of the worker:
-    `call` is async, gets a tool's name and the arguments and gives the data; `progress` gets a fraction and a text;
-    `stopped` says whether the call is to end.
+    `confirmed` is true when a person approved this very call. In a test two functions take the place of the worker:
+    `progress` gets a fraction and a text, `stopped` says whether the call is to end.
     """
 
     __slots__ = (
-        "_call",
         "_deadline_ms",
         "_progress",
         "_stopped",
@@ -87,11 +83,9 @@ class Ctx(Generic[Deps]):
         private: Mapping[str, Any] | None = None,
         confirmed: bool = False,
         deadline_ms: int | None = None,
-        call: Caller | None = None,
         progress: Progress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> None:
-        self._call = call
         self._progress = progress
         self._stopped = stopped
         self.deps = deps
@@ -134,20 +128,6 @@ class Ctx(Generic[Deps]):
 
         logger = structlog.stdlib.get_logger("haltpoint.tools")
         return cast("FilteringBoundLogger", logger.bind(tool=self.tool, chain=self.chain_id, action=self.action_id))
-
-    def call(self, tool: str, /, **arguments: Any) -> Awaitable[Any]:
-        """Call another tool of this worker, internal ones too, and wait for the data of its result.
-
-        Awaited, it raises ToolError when the tool fails, is not served here, or may not be called: a destructive one,
-        one that asks a person, one with effects from a read-only tool.
-        """
-        if self._call is None:
-            raise RuntimeError("there is no worker here that could call a tool; in a test give Ctx(call=...)")
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            raise RuntimeError("ctx.call must be awaited: declare the tool with async def") from None
-        return self._call(tool, arguments)
 
     def progress(self, fraction: float, text: str = "") -> None:
         """Show people how far the call is: `fraction` from 0 to 1, and in words. For any thread; waits for nothing.

@@ -85,7 +85,6 @@ _CONTRADICTIONS: Final = (
     ("read_only", "effect_key", ": a read-only tool has no effect"),
     ("read_only", "compensate", ": there is nothing to undo"),
     ("read_only", "repeats", ": repeats is for effects; a read-only tool whose results change says polls=True"),
-    ("internal", "effect_key", ": a call of another tool is no action"),
     ("repeats", "effect_key", ": the effect happens once"),
 )
 """Pairs of traits that no tool has, and why."""

@@ -17,7 +17,7 @@ from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NestedCall, NextAction, Outcome, Target
+from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
 from haltpoint.contracts.work.plans import Plan, Step
@@ -777,28 +777,6 @@ def test_c12_the_call_of_a_skill_is_a_deed_of_what_it_called() -> None:
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 
 
-def test_c12_a_call_inside_of_another_is_a_deed() -> None:
-    story = open_ended("Pay it and tell John", asks(entry("tell John"), entry("Pay it", "pay_invoice")))
-    story.propose(call("pay_invoice"))
-    nested = NestedCall(tool="send_message", key="c.react.1/1")
-    story.result(msgspec.structs.replace(OK, metadata=Metadata(calls=(nested,))))
-    story.propose(content="It is paid, and John knows.")
-
-    assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
-
-
-@pytest.mark.parametrize(("error", "told"), [(ErrorType.IN_DOUBT, True), (ErrorType.TIMEOUT, False)])
-def test_c12_a_doubt_about_a_call_inside_of_another_excuses_it(error: ErrorType, told: bool) -> None:
-    """It stands among what was not done; of any other error the caller alone has heard."""
-    story = open_ended("Tell John", asks(entry("Tell John")))
-    story.propose(call("find_person"))
-    nested = NestedCall(tool="send_message", key="c.react.1/1", error=error)
-    story.result(msgspec.structs.replace(OK, metadata=Metadata(calls=(nested,))))
-    story.propose(content="He knows.")
-
-    assert (story.chain.status is ChainStatus.COMPLETED) is told
-
-
 @pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.TIMEOUT])
 def test_c12_an_error_that_was_reported_excuses_it(kind: ErrorType) -> None:
     story = open_ended("Tell John I am late", asks(entry("Tell John")))
@@ -847,34 +825,22 @@ def test_c12_what_no_tool_here_can_do_or_the_words_forbid_is_not_waited_for() ->
     assert (story.chain.status, story.chain.unfulfilled) == (ChainStatus.COMPLETED, ())
 
 
-# ---- calls of tools by tools -----------------------------------------------------------------------------------------
+# ---- calls inside of skills ------------------------------------------------------------------------------------------
 
 LIMITS = Intent(
     effects_asked=asks(entry("Do it", "pay_invoice")).effects_asked,
     ask_before=(entry("ask me", "send_*"), entry("sure?", "pay_*", "secret")),
     forbidden=(entry("no secrets", "secret"),),
 )
-FORBIDDEN = {'it is forbidden: the task says "no secrets"': ("secret",)}
-ASKS = {
-    'it asks a person, which a tool within a tool cannot wait for: give it a step of its own: the task says "ask me"': (
-        "send_message",
-    )
-}
 
 
-def barred(story: Story) -> dict[str, tuple[str, ...]]:
-    return story.dispatches[-1].barred
-
-
-def test_an_order_says_which_tools_a_nested_call_may_not_have() -> None:
-    """Not those that a person allowed already, nor those of an entry that is about the caller, who was asked about."""
+def test_c14_an_order_says_which_calls_a_person_denied() -> None:
     story = told("Do it", intent=LIMITS)
     story.submit()
     story.propose(call("find_person"))
-    assert barred(story) == {}
     story.result(OK)
     story.propose(call("pay_invoice"))
-    assert barred(story) == FORBIDDEN | ASKS
+    assert not story.dispatches[-1].denied
     story.result(ASKED)
     story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
     story.result(OK)
@@ -882,16 +848,14 @@ def test_an_order_says_which_tools_a_nested_call_may_not_have() -> None:
     story.result(ASKED)
     story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
     story.propose(call("pay_invoice", bill="two"))
-    denial = {"a person denied exactly this call": (signature_of(compiled(SEND), "{}"),)}
-    assert barred(story) == FORBIDDEN | ASKS | denial
+    assert story.dispatches[-1].denied == (signature_of(compiled(SEND), "{}"),)
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_a_submitters_words_bind_the_nested_calls_of_a_literal_plan_and_of_its_skills(mode: Mode) -> None:
+def test_a_submitters_words_bind_the_skills_of_a_literal_plan(mode: Mode) -> None:
     steps = plan(tool_step("a", call("pay_invoice")), tool_step("b", call("tell_all"), after=("a",)))
     story = told("", plan=steps, intent=LIMITS, mode=mode)
     story.submit()
-    assert barred(story) == ({} if mode is Mode.OFF else FORBIDDEN | ASKS)
     story.result(OK)
     (below,) = (one.task.intent for one in story.last.outputs if isinstance(one, StartChild))
     kept = Intent(

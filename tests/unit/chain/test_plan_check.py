@@ -52,7 +52,7 @@ def test_tools_are_known_and_may_be_called() -> None:
 
     assert faults(plan(named), literal=False) == [
         "step 'a': no tool is called 'sned'; did you mean send?",
-        "step 'a': secret is internal: only the runtime and other tools may call it",
+        "step 'a': secret is internal: no plan and no model may call it",
     ]
 
 
@@ -114,9 +114,7 @@ def test_a_tool_that_no_model_may_call_is_named_once() -> None:
     tools = specs(spec("secret", internal=True, gone=True), spec("note"))
     found = plan_faults(plan(Step(id="a", required_tools=("secret",))), tools, POLICY, literal=False)
 
-    assert [str(fault) for fault in found] == [
-        "step 'a': secret is internal: only the runtime and other tools may call it"
-    ]
+    assert [str(fault) for fault in found] == ["step 'a': secret is internal: no plan and no model may call it"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.checked import ledger_entry, signature_of
+from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.checks.repeats import MOST_KEPT
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.limits import Policy
@@ -16,7 +16,7 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NestedCall, NextAction, Outcome, Target
+from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
@@ -258,18 +258,6 @@ def test_c14_what_a_skill_would_do_is_looked_up_before_it_begins() -> None:
         told.result(failed(ErrorType.NOT_FOUND))
         told.propose(call(name, who="bob"))
         assert isinstance(told.last.outputs[0], StartChild)
-
-
-@pytest.mark.parametrize(("mark", "end"), [("done", "succeeded"), ("in_doubt", "may have taken effect")])
-def test_c14_what_a_tool_did_by_calling_others_is_in_the_ledger(mark: str, end: str) -> None:
-    told = open_ended(Mode.STRICT, None, *SKILLED)
-    told.propose(call("set", to="eve"))
-    entry = ledger_entry(PAY, '{"eur": 5, "to": "ann"}', 1_000_000, "c.react.1/1", mark)
-    told_of = Metadata(effects=(entry,), calls=(NestedCall(tool="pay", key="c.react.1/1"),))
-    told.result(msgspec.structs.replace(OK, metadata=told_of))
-    assert repeated(told, PAID) == [
-        f"The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1/1) and {end}. Make it again?"
-    ]
 
 
 def test_c14_an_effect_in_doubt_inside_of_a_skill_is_kept() -> None:

@@ -16,13 +16,9 @@ from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
-    DeedWords,
     ErrorInfo,
     ErrorType,
-    HookRecord,
-    HookVerdict,
     Metadata,
-    NestedCall,
     NextAction,
     Option,
     Outcome,
@@ -124,21 +120,6 @@ def with_a_receipt(outcome: Outcome, data: str = '{"x":1}') -> Chain:
     return story.chain
 
 
-def with_nested_calls(number: int) -> Chain:
-    calls = tuple(
-        NestedCall(
-            tool="send_message",
-            key=f"c{number}.a.1/{n}",
-            hooks=tuple(HookRecord(name=f"hook_{n}_{m}", verdict=HookVerdict.ALLOW) for m in range(3)),
-            duration_ms=1000 + n,
-            deed=DeedWords(says=f"Sent a message to person {n} of {number}", target=f"u{n}"),
-        )
-        for n in range(1, 101)
-    )
-    effects = tuple(f"{n:016x} done {number}" for n in range(100))
-    return with_a_receipt(replace(OK, metadata=Metadata(tool="note", calls=calls, effects=effects)))
-
-
 def with_long_words(number: int) -> Chain:
     warnings = tuple(f"{number} {n} {'w' * 2000}" for n in range(10))
     return with_a_receipt(replace(OK, warnings=warnings, instruction_for_ai=f"{number}{'i' * 4000}"))
@@ -223,7 +204,6 @@ CHAINS: tuple[Callable[[int], Chain], ...] = (
     with_a_question,
     with_a_rest,
     of_five_steps,
-    with_nested_calls,
     with_long_words,
     with_sources,
     with_a_preview,

@@ -148,17 +148,6 @@ def test_f1_a_deed_names_who_approved_it(decision: str, by: str | None) -> None:
     assert one.by == by
 
 
-def test_f1_calls_of_a_tool_are_deeds_also_when_it_failed_or_ran_twice() -> None:
-    calls = [{"tool": "pay", "key": "c.s.1/1", "deed": deed("Paid")}, {"tool": "look", "key": "c.s.1/2"}]
-    twice = action(receipt=receipt("SERVER", calls=calls), earlier={1: receipt("TIMEOUT", calls=calls)})
-    found = answer(twice)
-    assert [(one.action_id, one.tool, one.says) for one in found.deeds] == [("c.s.1/1", "pay", "Paid")]
-    lost = [{"tool": "pay", "key": "c.s.1/1", "error": "IN_DOUBT"}]
-    later = action(receipt=receipt(deed=deed(), calls=calls), in_doubt=receipt("IN_DOUBT", calls=lost))
-    assert [one.action_id for one in answer(later).deeds] == ["c.s.1/1", "c.s.1"]
-    assert not_done(action(receipt=receipt(calls=lost)))[0][:2] == ("c.s.1/1", "in_doubt")
-
-
 def test_f1_of_a_skill_the_calls_inside_are_the_deeds() -> None:
     below = record(action(receipt=receipt(deed=deed())), action(receipt=receipt("NOT_FOUND")), chain="c~s-1")
     skill = action("tell", receipt=receipt("SERVER"), child="c~s-1")
@@ -306,12 +295,7 @@ def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_conditio
         ({"receipt": receipt("NOT_FOUND")}, True),
         ({"receipt": receipt("TIMEOUT")}, False),
         ({"receipt": receipt("TIMEOUT", no_effect=True)}, True),
-        ({"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "IN_DOUBT"}])}, False),
         ({"receipt": receipt("BLOCKED", deed=deed())}, False),
-        (
-            {"receipt": receipt("NOT_FOUND", calls=[{"tool": "a", "key": "k", "error": "BLOCKED", "deed": deed()}])},
-            False,
-        ),
         ({"in_doubt": receipt("IN_DOUBT")}, False),
         ({"receipt": receipt(deed=deed())}, False),
     ],

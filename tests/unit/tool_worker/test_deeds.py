@@ -4,10 +4,8 @@ from typing import Any
 
 from haltpoint import hook
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import DeedWords, NestedCall, ToolResult
-from haltpoint.runtime.streams.wire import encode
-from haltpoint_tool_worker.nested import MOST_CALLS, told_in_short
-from tests.unit.tool_worker import test_hooks, test_nested
+from haltpoint.contracts.results import DeedWords, ToolResult
+from tests.unit.tool_worker import test_hooks
 from tests.unit.tool_worker.test_hooks import post, pre
 
 
@@ -41,25 +39,3 @@ async def test_what_happened_is_kept_also_where_a_hook_makes_an_error_of_the_res
         return door(ToolResult).validate_python({"success": False, "next_action": "error", "error": "not like this"})
 
     assert await deed_of("send_message", '{"to":"u1"}', post(refuse)) is not None
-
-
-async def test_each_call_that_a_tool_makes_of_others_tells_its_own() -> None:
-    told = await test_nested.run_call("patient")
-    assert told.metadata is not None
-    assert [(one.tool, one.deed) for one in told.metadata.calls] == [
-        ("broken", None),
-        ("book_keeping", DeedWords(says='Book keeping: entry "two"')),
-        ("rate", None),
-        ("rate", None),
-    ]
-    assert told.metadata.deed == DeedWords(says="Patient")
-
-
-def test_the_lines_of_very_many_calls_are_cut_so_that_the_receipt_stays_a_message() -> None:
-    one = NestedCall(tool="pay", key="c.s.1/1", deed=DeedWords(says="\U0001f600" * 1000, target="x" * 80))
-    reading = NestedCall(tool="look", key="c.s.1/2")
-    assert told_in_short([one, reading]) == (one, reading)
-    many = told_in_short([one] * (MOST_CALLS - 1) + [reading])
-    assert many[-1] == reading
-    assert all(each.deed is not None and each.deed.says.endswith("\U0001f600…") for each in many[:-1])
-    assert sum(len(encode(each)) for each in many) < 64 * 1024

@@ -15,7 +15,7 @@ from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.limits.effects import OwnEffect, Prior, Reservation, Standing
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint.tools import Ctx, Tool, ToolError, register
+from haltpoint.tools import Tool, ToolError, register
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
@@ -37,14 +37,8 @@ async def pay(invoice: str, amount: float = 5, note: str = "") -> dict[str, Any]
     return {}
 
 
-async def outer(ctx: Ctx) -> Any:
-    """Pay by another tool."""
-    return await ctx.call("pay", invoice="i")
-
-
 PAY = register(pay, effect_key="pay:{invoice}:{amount}", says="Paid {invoice}")
 KEEP = register(pay, name="keep", idempotent=True, effect_key="keep:{invoice}")
-OUTER = register(outer)
 
 
 @dataclass
@@ -207,12 +201,6 @@ async def test_e6_a_yes_holds_for_the_first_call_that_the_person_saw() -> None:
     assert unaware is not None
     assert [one.kind for one in asked.reasons] == [ReasonKind.REPEAT, ReasonKind.TARGET]
     assert asked.digest != unaware.digest
-
-
-async def test_e6_a_tool_cannot_call_one_whose_effect_happens_once() -> None:
-    kind, words = error_of(await run_call(PaperEffects(), OUTER, "{}"))
-    assert "pay has an effect_key, so it needs a step of its own" in words
-    assert (kind in (ErrorType.BLOCKED, ErrorType.IN_DOUBT), RAN) == (True, [])
 
 
 def test_e6_equal_calls_have_one_effect_in_every_spelling() -> None:

@@ -571,12 +571,11 @@ async def test_c14_a_call_that_a_hook_makes_equal_to_an_earlier_one_is_asked_abo
     assert [(one.kind.value, one.words) for one in asked.outcome.confirmation.reasons] == [
         ("repeat", "Done before. Again?")
     ]
-    barred = {"a person denied exactly this call": (signature,)}
-    refused = await run_call("send_message", '{"to": "ann"}', equal, barred=barred)
+    refused = await run_call("send_message", '{"to": "ann"}', equal, denied=(signature,))
     assert refused.outcome.error is not None
     assert refused.outcome.error.message == "send_message was not called: a person denied exactly this call"
     assert SENT == []
-    unchanged = await run_call("send_message", json.dumps(arguments), equal, done={signature: "?"}, barred=barred)
+    unchanged = await run_call("send_message", json.dumps(arguments), equal, done={signature: "?"}, denied=(signature,))
     assert unchanged.outcome.success
 
 
@@ -717,7 +716,7 @@ async def test_h1_a_question_of_a_tool_passes_post_hooks() -> None:
 
 async def test_h3_internal_tools_are_refused_by_the_worker_too() -> None:
     told = await run_call("bookkeeping", "{}", unasked="literal")
-    assert told.error == "BLOCKED: bookkeeping is internal: only the runtime and other tools may call it"
+    assert told.error == "BLOCKED: bookkeeping is internal: no plan and no model may call it"
     assert (SENT, told.claims, told.hooks) == ([], 0, [("internal", "block")])
 
 

@@ -46,17 +46,11 @@ async def hang() -> None:
     await asyncio.Event().wait()
 
 
-async def outer(ctx: Ctx) -> Any:
-    """Send by another tool."""
-    return await ctx.call("send")
-
-
 PLAIN = register(send, idempotent=True)
 LIMITED = register(send, idempotent=True, at_once=4, rate_limit=("10/s", "2/s per tenant"))
 BROKEN = register(break_down, name="send", idempotent=True, queue="shop")
 REFUSING = register(refuse, name="send", idempotent=True, queue="shop")
 STUCK = register(hang, name="send", idempotent=True, queue="shop")
-OUTER = register(outer, idempotent=True)
 
 
 @pytest.fixture(autouse=True)
@@ -171,26 +165,6 @@ async def test_e1_a_lookup_that_is_stopped_with_its_chain_does_not_say_that_its_
     error = (await run_call(unlimited(paper, "shop"), look, cancelled=True)).outcome.error
     assert error is not None
     assert (error.message, error.suggestion) == ("send was stopped: its chain was cancelled", None)
-
-
-@pytest.mark.parametrize(("tool", "ended"), [(BROKEN, "failed"), (REFUSING, "well")])
-async def test_e6_the_breaker_hears_how_a_nested_call_ended(tool: Tool, ended: str) -> None:
-    paper = PaperLimits([PROBE])
-    await run_call(unlimited(paper, "shop"), OUTER, tool)
-    assert paper.told[1] == f"called shop c.s.1/1 {ended}"
-
-
-async def test_e6_a_nested_call_waits_for_its_moment_within_its_time() -> None:
-    paper = PaperLimits([rests(0.4)])
-    assert (await run_call(unlimited(paper), OUTER, LIMITED)).outcome.success
-    assert RAN == ["c.s.1/1 1"]
-    assert paper.told[-1] == "give back send:at_once:4"
-
-    finished = await run_call(unlimited(PaperLimits([rests(40.0)])), OUTER, LIMITED)
-    assert finished.outcome.error is not None
-    assert finished.outcome.error.error_type is ErrorType.RATE_LIMIT
-    assert "the rate_limit 1/s of send" in finished.outcome.error.message
-    assert len(RAN) == 1
 
 
 async def test_e6_a_call_that_was_to_be_tried_and_did_not_begin_leaves_it_to_another(

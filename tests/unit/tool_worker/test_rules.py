@@ -116,7 +116,6 @@ def test_a_source_is_that_of_the_very_value() -> None:
     guess = {**known, "letters[1].to": Source(source=SourceKind.MODEL)}
     assert rule_for([by_model], SPEC, None, letters, guess)[0] is by_model
     assert rule_for([by_model], SPEC, None, letters, {})[0] is by_model
-    assert rule_for([by_model], SPEC, None, letters, {}, authors=True)[0] is None
 
 
 def test_the_first_that_fits_counts_and_one_that_only_reports_does_not_end_the_search() -> None:

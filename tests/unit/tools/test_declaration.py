@@ -326,7 +326,6 @@ def test_e6_an_effect_key_names_parameters_and_is_remembered_for_thirty_days() -
         ({"effect_ttl": "2d"}, "effect_ttl needs an effect_key"),
         ({"effect_key": "pay:{invoice}", "effect_ttl": "soon"}, "effect_ttl='soon'"),
         ({"effect_key": "pay:{invoice}", "read_only": True}, "read_only and effect_key contradict"),
-        ({"effect_key": "pay:{invoice}", "internal": True}, "internal and effect_key contradict"),
         ({"effect_key": "pay:{invoice}", "repeats": True}, "repeats and effect_key contradict"),
     ],
 )

@@ -159,7 +159,7 @@ def _tool_faults(
             if spec is None:
                 yield PlanFault(step.id, unknown(name, tools, named))
             elif spec.internal and not (undoing and spec.undoes):
-                yield PlanFault(step.id, f"{name} is internal: only the runtime and other tools may call it")
+                yield PlanFault(step.id, f"{name} is internal: no plan and no model may call it")
             elif task is not None and not open_to_models(spec, task):
                 why = "is not served by any worker now" if spec.gone else "may not be called in this task"
                 names = listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))

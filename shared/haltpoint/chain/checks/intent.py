@@ -77,8 +77,8 @@ def tellable(work: Work, index: int | None) -> frozenset[str]:
 
 
 def bounds_inside(work: Work, index: int, tool: str) -> Intent:
-    """What the user's words say of the calls that this tool makes in turn: what is forbidden, and what a person is to
-    be asked about, unless that is this tool too, which was asked about itself.
+    """What the user's words say of the calls inside of a skill: what is forbidden, and what a person is to be asked
+    about, unless that is the skill too, which was asked about itself.
     """
     intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index, tool)
     asks = tuple(_holding(intent.ask_before, mode))
@@ -87,19 +87,6 @@ def bounds_inside(work: Work, index: int, tool: str) -> Intent:
         ask_before=tuple(one for one in asks if not fitting(one.tools, names)),
         forbidden=tuple(_holding(intent.forbidden, mode)),
     )
-
-
-def barred_inside(work: Work, index: int, tool: str) -> dict[str, tuple[str, ...]]:
-    """The tools that this one may not call in turn, by the words that say why."""
-    found, known = bounds_inside(work, index, tool), work.world.tools
-    if not (found.ask_before or found.forbidden):
-        return {}
-    effects = [name for name, spec in known.items() if with_effects(spec)]
-    open_ones = [name for name in effects if name not in intent_of(work).approved]
-    asks = "it asks a person, which a tool within a tool cannot wait for: give it a step of its own"
-    barred = {f"it is forbidden{said_of(work, one)}": fitting(one.tools, effects) for one in found.forbidden}
-    barred |= {f"{asks}{said_of(work, one)}": fitting(one.tools, open_ones) for one in found.ask_before}
-    return {words: names for words, names in barred.items() if names}
 
 
 def _holding(entries: tuple[IntentEntry, ...], mode: Mode) -> Iterator[IntentEntry]:

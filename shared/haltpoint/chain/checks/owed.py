@@ -22,7 +22,6 @@ from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
-from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
@@ -76,10 +75,9 @@ def unfulfilled(work: Work) -> tuple[NotDone, ...]:
         return ()
     actions, done = work.actions.values(), _succeeded(work)
     failed = {name for one in actions if one.error for name in effects_of(work, one.tool)}
-    nested = (call for one in actions for call in one.told.calls)
     chosen = [(step.one_of, done.intersection(step.one_of)) for step in work.steps]
     kept = (one_of for one_of, called in chosen if any(effects_of(work, name) for name in called))
-    resolved = done.union(failed, *kept) | {call.tool for call in nested if call.error is ErrorType.IN_DOUBT}
+    resolved = done.union(failed, *kept)
     due = [
         NotDone(tool=OR.join(tools[:SHOWN]), says=entry.words, why=WhyNot.UNFULFILLED, message=entry.when or "")
         for entry, tools in asked
@@ -176,7 +174,5 @@ def _missing(work: Work, entry: IntentEntry, tools: tuple[str, ...]) -> Correcti
 
 
 def _succeeded(work: Work) -> set[str]:
-    """The tools that have a successful receipt in this chain, in a skill's for it, or inside of another call."""
-    actions = work.actions.values()
-    nested = {call.tool for one in actions for call in one.told.calls if call.error is None}
-    return {*work.nested_successes, *nested, *(one.tool for one in actions if one.satisfies)}
+    """The tools that have a successful receipt in this chain, or in a skill's for it."""
+    return {*work.nested_successes, *(action.tool for action in work.actions.values() if action.satisfies)}

@@ -1,7 +1,7 @@
 """One ledger of effects (CONTRACT C14): what a chain has done, asked and been told before, known again by signature.
 
 The ledger is that of the root chain. Its own actions are in it by their receipts; what was done inside of its skills
-and of tools that call others is kept beside them, an entry of text each (`Work.effects`). Nothing is asked about a
+is kept beside them, an entry of text each (`Work.effects`). Nothing is asked about a
 child's own plan, which may hold the same call twice: the caller looks into it before the child begins.
 """
 
@@ -72,15 +72,15 @@ def decided_before(checked: CheckedCall) -> Correction | None:
     return Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text) if text else None
 
 
-def denied_calls(work: Work) -> dict[str, tuple[str, ...]]:
-    """The signatures of the calls that a person denied in this chain, by the words that say so."""
+def denied_calls(work: Work) -> tuple[str, ...]:
+    """The signatures of the calls that a person denied in this chain."""
     tools = work.world.tools
     if not (work.asked or work.effects or work.world.tree):  # nothing to compare with
-        return {}
+        return ()
     refused = (one for one in work.receipts.values() if denied(one) and one.tool in tools)
-    own = [signature_of(compiled(tools[one.tool]), one.ran) for one in refused]
-    inside = [entry.partition(" ")[0] for entry in work.ledger if entry.endswith(_DENIED)]
-    return {"a person denied exactly this call": (*own, *inside)} if own or inside else {}
+    own = (signature_of(compiled(tools[one.tool]), one.ran) for one in refused)
+    inside = (entry.partition(" ")[0] for entry in work.ledger if entry.endswith(_DENIED))
+    return (*own, *inside)
 
 
 def done_calls(work: Work, action: Action, spec: ToolSpec) -> dict[str, str]:
@@ -126,10 +126,9 @@ def effect_before(checked: CheckedCall) -> Done | None:
 
 
 def note_inside(work: Work, outcome: Outcome) -> None:
-    """Keep which tools succeeded in a child that is over or were called by a tool, whatever came of these (F1)."""
+    """Keep which tools succeeded in a child that is over, whatever came of it (F1)."""
     keep_effects(work, *outcome.metadata.effects)
-    nested = (one.tool for one in outcome.metadata.calls if one.error is None)
-    if more := {*outcome.metadata.nested_successes, *nested}.difference(work.nested_successes):
+    if more := set(outcome.metadata.nested_successes).difference(work.nested_successes):
         work.nested_successes = tuple(sorted(more.union(work.nested_successes)))
 
 

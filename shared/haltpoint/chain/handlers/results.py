@@ -55,7 +55,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     if (rest := work.resting.get(action.id)) is not None and rest.until:
         return None
-    if action.child or outcome.metadata.calls:
+    if action.child:
         note_inside(work, outcome)
         take_back(work, outcome.metadata)
     if outcome.metadata.undoable:

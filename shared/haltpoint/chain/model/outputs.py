@@ -23,9 +23,9 @@ class Dispatch(Struct, frozen=True, gc=False):
     `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. A limit held
     `limited` attempts back. `origins` are the actions whose receipts the worker looks into when it asks once more where
     values come from; `unasked` says why it need not. With `reasons` the worker asks a person before it runs the call;
-    `sources` go into the receipt, `notes` into its warnings. `barred` are tools and signatures of calls that it may not
-    call in turn, by the words that say why; `done` what a tool with hooks has done, in words by the signatures of its
-    calls: a hook may make one of them of this call. `repeats`, for the log, is the action that had this effect
+    `sources` go into the receipt, `notes` into its warnings. A hook may make another call of this
+    one: `denied` are the signatures of calls that a person denied, `done` what a tool with hooks has done, in words by
+    the signatures of its calls. `repeats`, for the log, is the action that had this effect
     before.
     """
 
@@ -42,7 +42,7 @@ class Dispatch(Struct, frozen=True, gc=False):
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
     notes: tuple[str, ...] = ()
-    barred: dict[str, tuple[str, ...]] = {}
+    denied: tuple[str, ...] = ()
     done: dict[str, str] = {}
     repeats: str = ""
 

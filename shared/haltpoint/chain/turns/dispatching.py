@@ -16,7 +16,7 @@ from msgspec import json, structs
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.checks.intent import barred_inside, bounds_inside
+from haltpoint.chain.checks.intent import bounds_inside
 from haltpoint.chain.checks.repeats import denied_calls, done_calls
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
@@ -202,7 +202,9 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
-    """The order to a worker, with what it needs to ask once more where values come from, and to bind nested calls."""
+    """The order to a worker, with what it needs to ask once more where values come from, and to judge what a hook makes
+    of the call.
+    """
     said["sources"] = dict(islice(sources.items(), MOST_SOURCES))
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
@@ -215,6 +217,6 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
     elif spec.provenance:
         origins = origin_actions(spec, work.receipts)
     if not spec.read_only:
-        said["barred"] = {**barred_inside(work, action.step, spec.name), **denied_calls(work)}
+        said["denied"] = denied_calls(work)
         said["done"] = done_calls(work, action, spec)
     return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)

@@ -121,8 +121,6 @@ def result(action: ActionView, receipt: ToolResult) -> Line:
     notes = [f"by {told.by}" if told.by else given]
     if changed := [hook.name for hook in told.hooks if hook.verdict is HookVerdict.MODIFY]:
         notes.append(f"changed by {', '.join(changed)}")
-    if told.calls:
-        notes.append(f"called {', '.join(one.tool for one in told.calls)}")
     mark = Mark.DONE if receipt.success else Mark.FAILED
     text = f"{visible(action.tool)}: {brief(receipt)}"
     return Line(1, mark, text, visible(", ".join(filter(None, notes))), at=action.ended_at)

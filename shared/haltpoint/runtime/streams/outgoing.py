@@ -73,7 +73,7 @@ class Envelope:
                 reasons=output.reasons or None,
                 sources=output.sources or None,
                 notes=output.notes or None,
-                barred=output.barred or None,
+                denied=output.denied or None,
                 done=output.done or None,
                 position=output.position,
                 tenant=task.tenant,

@@ -20,11 +20,10 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.people.phrases import Phrases, why_dropped
-from haltpoint.contracts.results import DeedWords, ErrorType, NestedCall, Outcome
+from haltpoint.contracts.results import DeedWords, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainView, DroppedCall
 from haltpoint.contracts.views.steps import ActionView
-from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views.log_view import moment
 
 _WHY: Final = {ErrorType.IN_DOUBT: WhyNot.IN_DOUBT, ErrorType.DENIED: WhyNot.DENIED}
@@ -34,13 +33,9 @@ _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One action with all that was recorded of it: `calls` are those that its tool made of others, in any attempt.
-
-    `below` is the chain that carried it out, when that is no worker.
-    """
+    """One action with all that was recorded of it. `below` is the chain that carried it out, when that is no worker."""
 
     action: ActionView
-    calls: tuple[NestedCall, ...] = ()
     below: "Tree | None" = None
 
 
@@ -99,8 +94,8 @@ def _with_undone(answer: FinalAnswer, tree: Tree, undo: Tree | None) -> FinalAns
 
 
 def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
-    """Every effect once, in the order of the plan: first what a tool did by calling others, then what it did itself.
-    `allowed_by` is the person who approved the skill that the chain carries out, if one did.
+    """Every effect once, in the order of the plan. `allowed_by` is the person who approved the skill that the chain
+    carries out, if one did.
     """
     approved = {
         request.action_id: request.answer.by
@@ -113,9 +108,6 @@ def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
             continue  # an earlier call's receipt: its deed is listed there (C14)
         by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or allowed_by
         at = _ended(tree.chain, action)
-        for call in told.calls:
-            if call.deed is not None and call.error is None:
-                yield _deed(call.key, call.tool, call.deed, at, by)
         if told.below is not None:
             agent = told.below.chain.agent
             yield from (
@@ -212,11 +204,6 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
         action, spec = told.action, tree.spec(told.action.tool)
         below = [] if told.below is None else list(_not_done(told.below, own))
         yield from below
-        for call in told.calls:
-            if call.error is ErrorType.IN_DOUBT:  # other errors its caller has heard, and continued or failed
-                said, why = _line(tree.spec(call.tool), {}), WhyNot.IN_DOUBT
-                one = NotDone(action_id=call.key, tool=call.tool, says=said, why=why, message=own.unknown)
-                yield (call.key, ""), one
         reason = None if below or action.tool == human_tool.NAME else _reason(told, own, reads=spec.read_only)
         if reason is not None:
             why, message = reason
@@ -252,23 +239,9 @@ def _line(spec: ToolSpec, arguments: dict[str, Any]) -> str:
 def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
     """Whether something may have happened of which there is no successful receipt."""
     for told in _all(tree):
-        if any(call.deed is not None for call in told.calls):
-            return True
         if (receipt := told.action.receipt) is None or receipt.error is None or told.below is not None:
             continue  # of a skill the calls inside say it
         # With a deed it has happened, and a hook keeps the result back.
         if (receipt.error.error_type in _UNSURE and not receipt.error.no_effect) or receipt.metadata.deed:
             return True
     return any(one.why is WhyNot.IN_DOUBT for one in not_done)
-
-
-def calls_in(stored: StoredAction) -> tuple[NestedCall, ...]:
-    """The calls that an action's tool made of others, in any attempt; the same one once, as a success if it was one."""
-    found: dict[str, NestedCall] = {}
-    for receipt in (*stored.earlier.values(), stored.receipt):
-        if receipt is None:
-            continue
-        for call in msgspec.json.decode(receipt.outcome, type=Outcome).metadata.calls:
-            if call.key not in found or found[call.key].deed is None:
-                found[call.key] = call
-    return tuple(found.values())

@@ -21,12 +21,12 @@ from haltpoint.contracts.views.chains import (
     RoutedView,
     UsageView,
 )
-from haltpoint.contracts.views.steps import StepView, ViolationView
+from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views import contract_view, log_view
-from haltpoint.runtime.views.answer_view import Told, Tree, calls_in, final_answer
+from haltpoint.runtime.views.answer_view import Told, Tree, final_answer
 from haltpoint.runtime.views.log_view import Times, moment
 from haltpoint.runtime.views.record import ChainRecord, Fields
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
@@ -60,17 +60,16 @@ def view_of(record: ChainRecord) -> ChainView:
 def _tree(record: ChainRecord) -> Tree:
     """The chain with all that its actions and the chains below it did."""
     chain = _without_answer(record)
-    told = (
-        Told(
-            action,
-            calls_in(record.actions[action.id]),
-            _tree(below) if (below := record.children.get(action.child or "")) else None,
-        )
-        for step in chain.steps
-        for action in step.actions
-    )
+    actions = [action for step in chain.steps for action in step.actions]
+    told = tuple(Told(action, _below(record, action)) for action in actions)
     missed = tuple(one for one in chain.never_executed if _misses(record, one))
-    return Tree(chain, tuple(told), missed, record.specs)
+    return Tree(chain, told, missed, record.specs)
+
+
+def _below(record: ChainRecord, action: ActionView) -> Tree | None:
+    """The chain that carried an action out, when that is no worker."""
+    child = record.children.get(action.child or "")
+    return None if child is None else _tree(child)
 
 
 def _misses(record: ChainRecord, dropped: DroppedCall) -> bool:
