@@ -32,7 +32,7 @@ async def test_a_finished_chain_has_its_answer(system: System) -> None:
     await system.end(chain_id)
     chain = (await system.http.get(f"/v1/chains/{chain_id}")).json()
     assert (chain["status"], chain["error"]) == ("completed", None)
-    assert chain["answer"]["text"] == "Done.\n\nNothing was sent, changed or deleted."
+    assert chain["answer"]["text"] == "Done."
 
 
 @pytest.mark.parametrize("path", ["", "/actions"])

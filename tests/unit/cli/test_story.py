@@ -196,6 +196,7 @@ def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() ->
 SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
 LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
 OPEN = {"tool": "pay", "says": "Pay", "why": "unfulfilled", "message": 'only if: "if it rains"'}
+NOTHING = (Mark.NOT_DONE, "Nothing was sent, changed or deleted.", "")
 DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
 WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
 
@@ -205,7 +206,7 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', "
     [
         ({}, (*WORDS, *DEEDS)),
         ({"deeds": [SENT | {"agent": "post"}]}, (*WORDS, (Mark.DEED, 'Done: Sent "x"', "send.1, agent post, by ann"))),
-        ({"deeds": []}, WORDS),
+        ({"deeds": []}, (*WORDS, NOTHING)),
         ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
         ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
         ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", 'only if: "if it rains"'), *WORDS)),
@@ -220,6 +221,30 @@ def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
     answer = {"text": 'I sent it.\n\n\u25c6 Done: Paid "x"', "deeds": [SENT], **more}
     found = answer_lines(chain(status="completed", answer=answer))
     assert tuple((line.mark, line.text, line.note) for line in found) == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ({"error_type": "NOT_FOUND"}, True),
+        ({"error_type": "TIMEOUT"}, False),
+        ({"error_type": "TIMEOUT", "no_effect": True}, True),
+    ],
+)
+def test_f1_that_nothing_happened_is_said_only_where_it_is_known(error: dict[str, Any], said: bool) -> None:
+    receipt = {"success": False, "next_action": "error", "error": {"message": "no", **error}}
+    called = step("send", "send_message", actions=[action("send.1", "send_message", {}, receipt)])
+    view = chain(status="failed", steps=[called], answer={"text": "No."})
+    assert (told(lines(view), Mark.NOT_DONE) == [NOTHING[1]]) is said
+
+
+def test_f1_an_effect_whose_result_a_hook_keeps_back_has_happened() -> None:
+    blocked = {"error_type": "BLOCKED", "message": "no"}
+    metadata = {"deed": {"says": 'Sent "x"'}}
+    receipt = {"success": False, "next_action": "error", "error": blocked, "metadata": metadata}
+    called = step("send", "send_message", actions=[action("send.1", "send_message", {}, receipt)])
+    view = chain(status="failed", steps=[called], answer={"text": "No."})
+    assert told(lines(view), Mark.NOT_DONE) == []
 
 
 @pytest.mark.parametrize(("status", "words"), [("expired", "has expired"), ("withdrawn", "was withdrawn")])

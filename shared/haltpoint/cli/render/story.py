@@ -14,6 +14,7 @@ from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, phrases, runs_again
+from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
 from haltpoint.contracts.work.intent import Intent
@@ -25,6 +26,7 @@ Block = list[Line]
 
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _ONE_DECISION: Final = timedelta(milliseconds=1)
+_UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
 
 
@@ -186,5 +188,22 @@ def answer_lines(chain: ChainView) -> list[Line]:
         places = ((one, one.action_id.removeprefix(f"{chain.id}.")) for one in some)
         deeds += [Line(0, Mark.NOT_DONE, f"{what}: {visible(one.says)}", place) for one, place in places]
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
+    if chain.answer is not None and _is_known_to_have_done_nothing(chain, answer):
+        words.append(Line(0, Mark.NOT_DONE, own.nothing))
     differ = len(deeds) > len(answer.deeds) or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
+
+
+def _is_known_to_have_done_nothing(chain: ChainView, answer: FinalAnswer) -> bool:
+    """Whether no call of the chain has, or may have, taken effect."""
+    in_doubt = any(left.why is WhyNot.IN_DOUBT for left in answer.not_done)
+    receipts = (action.receipt for step in chain.steps for action in step.actions)
+    return not (answer.deeds or in_doubt or any(map(_may_have_acted, receipts)))
+
+
+def _may_have_acted(receipt: ToolResult | None) -> bool:
+    """Whether a failed call may have taken effect all the same; one with a deed has, and a hook keeps its result."""
+    if receipt is None or receipt.error is None:
+        return False
+    unsure = receipt.error.error_type in _UNSURE and not receipt.error.no_effect
+    return unsure or receipt.metadata.deed is not None

@@ -6,7 +6,7 @@ chain that carried it out have, and so have the calls that a tool made of others
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -27,8 +27,6 @@ from haltpoint.contracts.views.steps import ActionView
 from haltpoint.runtime.views.log_view import moment
 
 _WHY: Final = {ErrorType.IN_DOUBT: WhyNot.IN_DOUBT, ErrorType.DENIED: WhyNot.DENIED}
-_UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
-"""Errors of tools that may have done something all the same, unless their receipt says `no_effect`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +53,9 @@ class Tree:
         return self.specs.get(tool) or ToolSpec(name=tool)
 
 
-def final_answer(
-    tree: Tree, end: Mapping[str, Any], own: Phrases, *, literal: bool, undo: Tree | None = None
-) -> FinalAnswer:
-    """The answer of a chain that is over. `end` is what is stored about its end; `literal`: its text is data; `undo` is
-    the chain that undoes what was done.
+def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, undo: Tree | None = None) -> FinalAnswer:
+    """The answer of a chain that is over. `end` is what is stored about its end; `undo` is the chain that undoes what
+    was done.
     """
     deeds, text = tuple(_deeds(tree)), end.get("answer")
     not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), tree.dropped, own))
@@ -67,10 +63,7 @@ def final_answer(
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
         text = own.stopped
-    parts = [text] if text else []
-    if not deeds and not literal and not _in_doubt(tree, not_done):
-        parts.append(own.nothing)
-    answer = FinalAnswer(text="\n\n".join(parts), deeds=deeds, not_done=not_done)
+    answer = FinalAnswer(text=text or "", deeds=deeds, not_done=not_done)
     return _with_undone(answer, tree, undo)
 
 
@@ -234,14 +227,3 @@ def ran_line(action: ActionView, spec: ToolSpec) -> str:
 
 def _line(spec: ToolSpec, arguments: dict[str, Any]) -> str:
     return deed_line(spec, json.dumps(arguments), "{}")
-
-
-def _in_doubt(tree: Tree, not_done: Sequence[NotDone]) -> bool:
-    """Whether something may have happened of which there is no successful receipt."""
-    for told in _all(tree):
-        if (receipt := told.action.receipt) is None or receipt.error is None or told.below is not None:
-            continue  # of a skill the calls inside say it
-        # With a deed it has happened, and a hook keeps the result back.
-        if (receipt.error.error_type in _UNSURE and not receipt.error.no_effect) or receipt.metadata.deed:
-            return True
-    return any(one.why is WhyNot.IN_DOUBT for one in not_done)

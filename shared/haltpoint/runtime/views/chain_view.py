@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestStatus
@@ -51,9 +51,8 @@ def view_of(record: ChainRecord) -> ChainView:
     tree = _tree(record)
     if not record.status.final:
         return tree.chain
-    literal = record.status is ChainStatus.COMPLETED and record.head.get("origin") == PlanOrigin.LITERAL.value
     undo = None if record.undo is None else _tree(record.undo)
-    answer = final_answer(tree, record.end, record.words, literal=literal, undo=undo)
+    answer = final_answer(tree, record.end, record.words, undo)
     return tree.chain.model_copy(update={"answer": answer})
 
 
