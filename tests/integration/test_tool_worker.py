@@ -130,13 +130,17 @@ class Bench:
     def effects(self) -> list[str]:
         return [line.split()[0] for line in self.effects_file.read_text().splitlines()]
 
-    async def spawn(self, *releases: Path, sleeps: str = "", **more: Any) -> asyncio.subprocess.Process:
-        """Start a worker as a process of its own. `releases`: other sources; `sleeps`: tests/support/sleeper.py."""
+    async def spawn(
+        self, *releases: Path, sleeps: str = "", held: float = 60, **more: Any
+    ) -> asyncio.subprocess.Process:
+        """Start a worker as a process of its own. `releases`: other sources; `sleeps`: tests/support/sleeper.py;
+        `held`: the seconds of processor time that native code may hold it.
+        """
         code = (
             f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
             "from haltpoint.runtime.service import process\nfrom haltpoint.runtime.config.settings import Settings\n"
-            "from haltpoint_tool_worker.app import run\n"
+            f"from haltpoint_tool_worker.app import run\nprocess.HELD = {held}\n"
             "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
         )
         settings = self.settings(**more).model_dump_json(exclude_defaults=True)

@@ -81,14 +81,14 @@ async def test_a_sleeper_whose_call_no_other_has_taken_runs_it(bench: Bench, sle
 
 
 @asynccontextmanager
-async def supervised(bench: Bench, workers: int) -> AsyncIterator[list[int]]:
+async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[list[int]]:
     """So many worker processes, each started again when it dies; gives the exit codes of those that died."""
     codes: list[int] = []
     alive: set[asyncio.subprocess.Process] = set()
 
     async def keep() -> None:
         while True:
-            process = await bench.spawn(slots=16)
+            process = await bench.spawn(slots=16, **more)
             alive.add(process)
             codes.append(await process.wait())
             alive.discard(process)
@@ -140,6 +140,22 @@ async def test_r12_a_call_that_blocks_its_worker_fails_itself_and_none_beside_it
             assert (await bench.outcome(action)).success
         assert codes == [BLOCKED], "it was run once, by one worker"
     assert_blocked(await bench.outcome(culprit), "block_briefly")
+
+
+async def test_r12_native_code_that_holds_all_threads_of_its_worker_fails_itself_and_none_beside_it(
+    bench: Bench,
+) -> None:
+    """No thread of the worker can say or record anything then: the system ends it."""
+    tools = [*["read_a_while"] * 3, "search_for_ever", *["read_a_while"] * 3]
+    actions = [await bench.order(name) for name in tools]
+    async with supervised(bench, 2, held=1, deliveries=2) as codes:
+        culprit = actions.pop(3)
+        assert error_of(await bench.outcome(culprit)) == "SERVER"
+        later = [await bench.order("read_a_while") for _ in range(4)]
+        for action in (*actions, *later):
+            assert (await bench.outcome(action)).success
+    assert codes == [-signal.SIGVTALRM] * 2
+    assert said(bench, "in search_for_ever")
 
 
 async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(bench: Bench) -> None:

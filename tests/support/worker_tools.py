@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import threading
 import time
@@ -134,6 +135,12 @@ async def read_and_die() -> None:
 async def send_and_die(ctx: Ctx[Book]) -> None:
     effect(ctx)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@tool(read_only=True)
+async def search_for_ever() -> bool:
+    """Holds the interpreter, and with it all threads."""
+    return re.match("(a|aa)+$", "a" * 200 + "!") is not None
 
 
 @tool(read_only=True)

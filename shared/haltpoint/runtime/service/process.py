@@ -1,9 +1,12 @@
 """A service as the whole of a process: signals, the event loop, the exit code."""
 
 import asyncio
+import faulthandler
 import gc
 import os
 import signal
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, NoReturn
 
@@ -19,6 +22,9 @@ _TOLD_WRONG: Final = frozenset(
     {"HP-001", "HP-003", "HP-004", "HP-022", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"}
 )
 
+HELD: Final = 60.0
+"""Seconds of processor time that native code may hold the interpreter."""
+
 _log = logs.get(__name__)
 
 
@@ -26,9 +32,10 @@ def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Sett
     """Run a service as this process.
 
     Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 3 ended by `leave`, 130 stopped again
-    while it drained.
+    while it drained; SIGVTALRM ends it when native code holds it.
     """
     logs.configure(settings.log, service=name.value)
+    end_when_held(HELD)
     stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words
     # By default every 700 new objects start a collection that walks through all that a service keeps in memory (10,000
     # chains): a fifth of the executor's time. What was imported stays for ever, and garbage in circles is rare.
@@ -36,6 +43,22 @@ def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Sett
     gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_guarded(run, settings))
+
+
+def end_when_held(seconds: float) -> None:
+    """End this process by SIGVTALRM, with the stacks of its threads on stderr, when none of them has had a turn for so
+    many seconds of processor time: native code, a regular expression for one, holds the interpreter.
+
+    A process that is paused uses no processor time, so it is not ended.
+    """
+    faulthandler.register(signal.SIGVTALRM, file=2, chain=True)
+
+    def put_off() -> None:
+        while True:
+            signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+            time.sleep(min(1.0, seconds / 4))
+
+    threading.Thread(target=put_off, name="held", daemon=True).start()
 
 
 def leave(error: HaltpointError) -> NoReturn:
