@@ -36,7 +36,6 @@ from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.admission.reconciling import unknown
 from haltpoint_tool_worker.hooks.after import withheld
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results import cache
 from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
 from haltpoint_tool_worker.results.outcomes import Reading, blocked, read_ended, read_failure, with_deed
 from haltpoint_tool_worker.running.job import Job
@@ -103,8 +102,6 @@ class Pipeline:
             reading = bound(call.reading, job, call.text, call.shown, changed=call.changed, approved=False)
             asked = call.text if call.changed else None
             return self._finished(job, reading, began, call.records, asked=asked)
-        if call.tool.cache and (kept := await cache.find(self._receipt_store, job, call.tool, call.text)) is not None:
-            return await self._finish(job, call, began, kept)
         spec = call.tool.spec
         if (spec.limits or spec.queue in self._limits.watched) and (held := await self._limits.enter(job, spec)):
             return self._finished(job, held_back(job, held), began, call.records)
@@ -137,11 +134,10 @@ class Pipeline:
         ended = await self._runner.here(run, call.arguments)
         return None if ended is None else await self._finish(job, call, began, ended)
 
-    async def _finish(self, job: Job, call: ToolCall, began: int, ended: Ended | Reading) -> Finished | None:
-        """What is to be recorded of a call that has ended, or is left behind. A reading is a result that was kept."""
+    async def _finish(self, job: Job, call: ToolCall, began: int, ended: Ended) -> Finished | None:
+        """What is to be recorded of a call that has ended, or is left behind."""
         tool = call.tool
-        cached = isinstance(ended, Reading)
-        reading = ended if isinstance(ended, Reading) else read_ended(ended, tool, call.seconds, call.no_effect)
+        reading = read_ended(ended, tool, call.seconds, call.no_effect)
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
@@ -149,8 +145,6 @@ class Pipeline:
             self._limits.called(job, tool.spec, reading.failure)
         if reading.failure is not None:
             reading = _judged(job, call, reading)
-        if tool.cache and not cached:
-            await cache.keep(self._receipt_store, job, tool, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
         if call.hook_chain is not None and call.hook_chain.post and not reading.in_doubt:
             job.if_blocked = partial(self._unreviewed, job, call, began, effect=effect)
@@ -162,7 +156,7 @@ class Pipeline:
             reading = with_deed(tool, call.text, reading)
         whole = len(reading.whole.encode()) if reading.whole and await self._kept(job, reading.whole) else 0
         ran = call.text if call.changed else None
-        return self._finished(job, reading, began, records, ran=ran, whole=whole, cached=cached)
+        return self._finished(job, reading, began, records, ran=ran, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         job.claiming = True
@@ -232,7 +226,6 @@ class Pipeline:
         ran: str | None = None,
         asked: str | None = None,
         whole: int = 0,
-        cached: bool = False,
     ) -> Finished:
         """The receipt with all that is known of the call. `ran` are the arguments with which it ran, as JSON text, when
         hooks have changed those of the order; `asked` those that a person is asked about; `whole` the bytes kept aside.
@@ -254,7 +247,6 @@ class Pipeline:
             started_at=began,
             duration_ms=max(0, time.time_ns() // 1_000_000 - began),
             truncated=reading.truncated,
-            cached=cached,
             whole=whole,
             hooks=records,
             arguments=ran,

@@ -308,26 +308,3 @@ async def delete_slowly(seconds: float, ctx: Ctx[Book]) -> None:
 @tool(destructive=True)
 async def delete(name: str, ctx: Ctx[Book]) -> None:
     effect(ctx)
-
-
-@tool(read_only=True, cache="10m")
-def price(item: str, ctx: Ctx[Book], tax: bool = True) -> dict[str, Any]:
-    """What something costs for whoever asks."""
-    effect(ctx)
-    if item == "nothing":
-        raise ToolError.not_found("there is no such thing")
-    return {"price": 7, "for": ctx.user}
-
-
-@tool(read_only=True, cache="10m", shared=True)
-def weather(city: str, ctx: Ctx[Book]) -> str:
-    """The weather, the same for all."""
-    effect(ctx)
-    return f"rain in {city}"
-
-
-@tool(read_only=True, cache="1ms")
-def instant(ctx: Ctx[Book]) -> str:
-    """What is kept for a millisecond."""
-    effect(ctx)
-    return "now"

@@ -29,7 +29,7 @@ class Job(Struct, eq=False):
     `would_ask` is the rule that only reports (G4). `limited` is the
     limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
     the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `told_at` is when its
-    progress was shown last (monotonic clock). `kept_as` is the name under which its result is kept for equal calls.
+    progress was shown last (monotonic clock).
     """
 
     ref: EntryRef
@@ -56,7 +56,6 @@ class Job(Struct, eq=False):
     probes: str = ""
     effect: OwnEffect | None = None
     told_at: float = 0.0
-    kept_as: str = ""
 
     @property
     def time_left(self) -> float:

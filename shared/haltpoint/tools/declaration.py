@@ -70,8 +70,6 @@ class Traits(TypedDict, total=False):
     reconcile: Callable[..., Any]
     rate_limit: str | tuple[str, ...]
     at_once: int | str | tuple[int | str, ...]
-    cache: str | float
-    shared: bool
     effect_key: str
     effect_ttl: str | float
     one_of: tuple[tuple[str, ...], ...]
@@ -93,7 +91,7 @@ _CONTRADICTIONS: Final = (
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these exceptions nothing has
-    happened. `cache`: for how many seconds an equal call has its result, 0 for none; `shared`: also of other users.
+    happened.
     """
 
     spec: ToolSpec
@@ -103,8 +101,6 @@ class Tool:
     is_async: bool
     place: str
     no_effect: tuple[type[BaseException], ...] = ()
-    cache: float = 0.0
-    shared: bool = False
     preview: Callback | None = None
     reconcile: Callback | None = None
     compensate: Callback | None = None
@@ -175,14 +171,13 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         inputs = read_inputs(function, hints, confirmed_is_own=is_own, one_of=traits.get("one_of", ()))
         output = read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
-        cache, shared = _cache(traits), bool(traits.get("shared"))
         takes = {
             "preview": {*inputs.names.values(), CONTEXT},
             "reconcile": reconcile.TAKES,
             "compensate": compensate.TAKES,
         }
         beside = {one: callback_of(one, given, name, takes[one]) for one, given in traits.items() if one in takes}
-        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, cache, shared, **beside)
+        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, **beside)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
@@ -207,8 +202,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
-    if flags.pop("shared", False) and "cache" not in traits:
-        raise DeclarationError("shared says who else may have a kept result: give cache='10m' too")
     flags.setdefault("outward", "read_only" in said and _URL.search(json.dumps(inputs.schema)) is not None)
     try:
         spec = ToolSpec(
@@ -235,17 +228,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)
     except msgspec.ValidationError as error:
         raise DeclarationError(str(error)) from None
-
-
-def _cache(traits: Traits) -> float:
-    """The seconds for which a result is kept, 0 for none. Raises DeclarationError."""
-    if "cache" not in traits:
-        return 0.0
-    if not traits.get("read_only"):
-        raise DeclarationError("cache needs read_only=True: an effect that is not carried out is none")
-    if traits.get("polls"):
-        raise DeclarationError("cache and polls contradict each other: a result that changes each time cannot be kept")
-    return seconds_of(traits["cache"], "cache")
 
 
 def _retry(given: object) -> Retry:

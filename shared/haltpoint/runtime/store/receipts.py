@@ -164,20 +164,6 @@ class ReceiptStore:
         stored = (action_of(one, head, data) for one in wanted)
         return {one.id: decode_action(one, 0, ActionStatus.DONE) for one in stored if one is not None}
 
-    async def kept_result(self, digest: str) -> tuple[Outcome, str] | None:
-        """What `keep_result` keeps under this digest: an outcome and its data; None when there is nothing."""
-        found = await self._calls.call("GET", self._topology.key(self._topology.partition(digest), "cache", digest))
-        if found is None:
-            return None
-        outcome, _, data = found.decode().partition("\n")
-        return json.decode(outcome, type=Outcome), data
-
-    async def keep_result(self, digest: str, outcome: Outcome, data: str, seconds: float) -> None:
-        """Keep a result for later calls."""
-        key = self._topology.key(self._topology.partition(digest), "cache", digest)
-        text = encode(outcome) + b"\n" + data.encode()
-        await self._calls.call("SET", key, text, "PX", max(1, round(seconds * 1000)))
-
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, for the retention time after the chain's deadline.
 
