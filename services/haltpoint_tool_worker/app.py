@@ -16,7 +16,7 @@ from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
 from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.limits import Limits, hear
+from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -58,7 +58,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
     limit_store = LimitStore(here.calls, here.topology, settings.lease)
-    limits = Limits(limit_store, here.instance, registry.queues)
+    limits = Limits(limit_store, here.instance)
     effects = EffectKeys(EffectStore(here.calls, here.topology, settings.lease), limit_store)
     pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease, limits, effects)
     dead_letters = DeadLetters(here.calls, here.topology)
@@ -116,7 +116,6 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     here.every(HEARTBEAT, end_when_stuck, "slots")
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
-    hear(here, limits, registry.queues)
     try:
         for queue in registry.queues:
             for partition in range(settings.partitions):

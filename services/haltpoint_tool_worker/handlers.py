@@ -268,7 +268,7 @@ class Handlers:
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.left_over.discard(job)
-            if job.place is not None or job.probes:
+            if job.place is not None:
                 self._pipeline.leave(job)
             self.slots.end(ran=job.ran)
             return

@@ -103,7 +103,8 @@ class Pipeline:
             asked = call.text if call.changed else None
             return self._finished(job, reading, began, call.records, asked=asked)
         spec = call.tool.spec
-        if (spec.limits or spec.queue in self._limits.watched) and (held := await self._limits.enter(job, spec)):
+        held = await self._limits.enter(job, spec) if spec.limits else None
+        if held is not None:
             return self._finished(job, held_back(job, held), began, call.records)
         if call.effect is not None:
             late = await self._effects.reserve(job, spec, call.effect, call.seconds)
@@ -141,8 +142,6 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        if reading.failure is not None or job.probes:
-            self._limits.called(job, tool.spec, reading.failure)
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies

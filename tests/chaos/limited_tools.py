@@ -1,7 +1,6 @@
 """A provider that bears only so many calls, and writes down when each of them begins and ends.
 
-The task's context says where (`record`), and how long a call takes (`seconds`). While there is a file `down` beside the
-record, the provider fails.
+The task's context says where (`record`), and how long a call takes (`seconds`).
 """
 
 import asyncio
@@ -11,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from haltpoint import Ctx, Retry, ToolError, tool
+from haltpoint import Ctx, tool
 
 RATE: Final = 20
 BURST: Final = 5
@@ -36,12 +35,3 @@ async def _serve(ctx: Ctx) -> dict[str, Any]:
 async def limited(ctx: Ctx) -> dict[str, Any]:
     """Has both kinds of limits."""
     return await _serve(ctx)
-
-
-@tool(queue="chaos", idempotent=True, retry=Retry(attempts=100, first="100ms", most="1s"))
-async def shaky(ctx: Ctx) -> dict[str, Any]:
-    """Fails while the provider is down."""
-    _write(ctx, "begin")
-    if Path(ctx.context["record"]).with_name("down").exists():
-        raise ToolError.server("the provider is down", no_effect=True)
-    return {}

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterable
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 from haltpoint.contracts.catalogue import Party
@@ -14,11 +13,6 @@ from tests.chaos.limited_tools import BURST, PLACES, RATE
 from tests.chaos.system import System
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
-
-OPEN_FOR = 5.0
-"""Seconds that a breaker is open."""
-_BEHIND = 0.05
-"""Seconds from the server's yes to the provider's record, on a busy machine."""
 
 
 def read(record: Path) -> list[dict[str, object]]:
@@ -82,45 +76,6 @@ async def keep_to_limits(folder: Path, calls: int, kills: int) -> dict[str, floa
         assert figures["most at once"] <= PLACES, figures
         assert {str(line["key"]).partition(".")[0] for line in lines if line["what"] == "end"} == set(chains), figures
         statuses = [await system.redis.hget(system.topology.key_of("chain", chain), "status") for chain in chains]
-        assert set(statuses) == {b"completed"}, figures
-        assert await system.dead_letters() == []
-        return figures
-
-
-async def probe_one_by_one(folder: Path, calls: int, seconds: float) -> dict[str, float]:
-    """A provider that is down for so long, three workers, and calls all the time. Returns figures.
-
-    The breaker has opened when the fifth failure is known; calls that were begun before then are no probes.
-    """
-    system = System(folder)
-    system.settings = system.settings.model_copy(update={"tools": ("tests.chaos.limited_tools",)})
-    record, down = folder / "record", folder / "down"
-    down.touch()
-    async with system:
-        await system.host(Party.EXECUTOR)
-        await asyncio.gather(*(system.launch(Party.WORKER) for _ in range(3)))
-        task = Task(plan=plan(tool_step("s", call("shaky"))), context={"record": str(record)})
-        began = time.time()
-        for _ in range(calls):
-            await system.submit(task)
-            await asyncio.sleep(max(0.0, seconds / calls * 0.8))
-        await wait_until(lambda: time.time() - began > seconds)
-        up_at = time.time()
-        down.unlink()
-        await system.settle()
-        begins = [float(str(line["at"])) for line in read(record)]
-        opened = begins[4] + _BEHIND
-        probes = [at for at in begins if opened < at < up_at]
-        figures = {
-            "before it opened": sum(at <= opened for at in begins),
-            "probes": len(probes),
-            "seconds down": up_at - opened,
-            "least apart": min((later - at for at, later in pairwise(probes)), default=0.0),
-            "back after": max(begins) - up_at,
-        }
-        assert bool(probes) == (up_at - opened > 2 * OPEN_FOR), figures
-        assert all(later - at >= OPEN_FOR - _BEHIND for at, later in pairwise((opened - _BEHIND, *probes))), figures
-        statuses = [await system.redis.hget(system.topology.key_of("chain", one), "status") for one in system.accepted]
         assert set(statuses) == {b"completed"}, figures
         assert await system.dead_letters() == []
         return figures

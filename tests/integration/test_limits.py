@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-from tests.chaos.limits import keep_to_limits, probe_one_by_one
+from tests.chaos.limits import keep_to_limits
 
 
 async def test_e6_no_more_calls_than_the_limits_allow_and_none_fails(tmp_path: Path) -> None:
     await keep_to_limits(tmp_path, calls=30, kills=1)
-
-
-async def test_e6_a_provider_that_is_down_gets_no_call_while_the_breaker_is_open(tmp_path: Path) -> None:
-    await probe_one_by_one(tmp_path, calls=20, seconds=3.0)

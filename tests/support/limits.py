@@ -5,18 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.store.limits.reserving import Ended, Place, Reserved, Turn
+from haltpoint.runtime.store.limits.reserving import Place, Reserved, Turn
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits
 
-GO = Reserved(Turn.GO, 0.0, "", watch=False)
-WATCHED_GO = Reserved(Turn.GO, 0.0, "", watch=True)
-PROBE = Reserved(Turn.PROBE, 0.0, "", watch=True)
+GO = Reserved(Turn.GO, 0.0, "")
 
 
 def rests(seconds: float, words: str = "the rate_limit 1/s of send") -> Reserved:
     """Come back in so many seconds."""
-    return Reserved(Turn.REST, seconds, words, watch=False)
+    return Reserved(Turn.REST, seconds, words)
 
 
 @dataclass
@@ -33,22 +31,19 @@ class PaperLimits:
     def rest(self, queue: str, action: str, _seconds: float, words: str) -> "asyncio.Future[Any]":
         return self._done(f"rest {queue} {action} {words}")
 
-    def called(self, queue: str, action: str, _caller: str, ended: Ended) -> "asyncio.Future[Any]":
-        return self._done(f"called {queue} {action} {ended.value}")
-
     def give_back(self, place: Place, _seconds: float) -> "asyncio.Future[Any]":
         return self._done(f"give back {' '.join(place.names)}")
 
     def _done(self, words: str) -> "asyncio.Future[Any]":
         self.told.append(words)
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        done.set_result(b"closed")
+        done.set_result(b"1")
         return done
 
 
-def unlimited(paper: PaperLimits | None = None, *queues: str) -> Limits:
-    """The limits of a worker that watches these queues only."""
-    return Limits(paper or PaperLimits(), "worker-1", queues)  # type: ignore[arg-type]
+def unlimited(paper: PaperLimits | None = None) -> Limits:
+    """The limits of a worker."""
+    return Limits(paper or PaperLimits(), "worker-1")  # type: ignore[arg-type]
 
 
 def no_effects() -> EffectKeys:

@@ -49,11 +49,9 @@ def queue_metrics(queues: list[QueueState]) -> bytes:
     waiting = Gauge("haltpoint_calls_waiting", "Calls that no worker has yet", ["queue"], registry=registry)
     running = Gauge("haltpoint_calls_running", "Calls that workers have", ["queue"], registry=registry)
     resting = Gauge("haltpoint_calls_resting", "Calls that wait for a limit", ["queue", "limit"], registry=registry)
-    breaker = Gauge("haltpoint_breaker_open", "1: the breaker of the queue is open", ["queue"], registry=registry)
     for one in queues:
         waiting.labels(one.name).set(one.waiting)
         running.labels(one.name).set(one.running)
-        breaker.labels(one.name).set(one.breaker is not None)
         for row in one.resting:
             resting.labels(one.name, _TENANT.sub("", row.why)).inc(row.calls)
     return generate_latest(registry)

@@ -134,7 +134,7 @@ class EffectKeys:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))
         words = f"the effect_key {spec.effect_key} of {spec.name}"
         self._limits.rest(spec.queue, job.request.action_id, seconds, words).add_done_callback(_ignored)
-        reading = held_back(job, Reserved(Turn.REST, seconds, words, watch=False))
+        reading = held_back(job, Reserved(Turn.REST, seconds, words))
         fault = reading.outcome.error
         assert fault is not None  # noqa: S101 - it is held back by it
         told = replace(fault, message=f"{fault.message}: {why}")

@@ -27,9 +27,8 @@ class Job(Struct, eq=False):
     they were begun. `if_blocked` makes what is recorded when it blocks the event loop for good; None before it has
     begun and when it has ended. `left`: its tool does not end, and another task does the rest. `ran`: it has a slot.
     `would_ask` is the rule that only reports (G4). `limited` is the
-    limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `probes` is
-    the queue whose breaker waits for its end; `effect` is what it has reserved (E6). `told_at` is when its
-    progress was shown last (monotonic clock).
+    limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `effect` is what
+    it has reserved (E6). `told_at` is when its progress was shown last (monotonic clock).
     """
 
     ref: EntryRef
@@ -53,7 +52,6 @@ class Job(Struct, eq=False):
     limited: str = ""
     place: Place | None = None
     placed_at: float = 0.0
-    probes: str = ""
     effect: OwnEffect | None = None
     told_at: float = 0.0
 

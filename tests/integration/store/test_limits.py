@@ -1,4 +1,4 @@
-"""Limits and breakers as the functions keep them: one line for all who ask (CONTRACT E6)."""
+"""Limits as the functions keep them: one line for all who ask (CONTRACT E6)."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
-from haltpoint.runtime.store.limits.reserving import Ended, LimitStore, Place, Reserved, Turn, name_of
+from haltpoint.runtime.store.limits.reserving import LimitStore, Place, Reserved, Turn, name_of
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from tests.support import wait_until
@@ -55,7 +55,6 @@ async def test_e6_a_rate_lets_its_burst_begin_and_lines_up_the_others(limits: Li
     waits = [one.seconds for one in found[3:]]
     assert waits == pytest.approx([60.0, 120.0, 180.0], abs=20.0)
     assert {one.words for one in found[3:]} == {"the rate_limit 1/m burst 3 of send"}
-    assert not any(one.watch for one in found)
 
 
 async def test_e6_a_moment_that_is_near_is_waited_for_by_the_worker(limits: LimitStore) -> None:
@@ -135,61 +134,12 @@ async def test_e6_what_one_limit_refuses_costs_the_other_nothing(limits: LimitSt
     assert (await ask(limits, spec, 2)).turn is Turn.GO
 
 
-async def fail(limits: LimitStore, *numbers: int) -> bytes:
-    reply = b""
-    for number in numbers:
-        reply = await limits.called("mail", f"c{number}.s.1", f"c{number}.s.1 worker 0", Ended.FAILED)
-    return reply
-
-
-async def test_e6_five_failures_open_the_breaker_and_one_call_is_tried(limits: LimitStore, redis: Redis) -> None:
-    spec = tool()
-    assert await fail(limits, 1, 2, 3, 4) == b"closed"
-    watched = await ask(limits, spec, 9)
-    assert (watched.turn, watched.watch) == (Turn.GO, True)
-    assert await fail(limits, 4) == b"closed"  # the same once more
-    assert await fail(limits, 5) == b"open"
-    rests = await ask(limits, spec, 6)
-    assert (rests.turn, rests.words) == (Turn.REST, "the breaker of the queue mail")
-    assert 4.0 < rests.seconds <= 5.1
-    assert await fail(limits, 9) == b"open"  # it began before
-    assert (await ask(limits, tool(queue="other"), 7)).turn is Turn.GO
-
-    key = Topology(4).key(Topology(4).partition("mail"), "breaker", "mail")
-    await redis.hset(key, "until", "1")
-    assert [(await ask(limits, spec, number)).turn for number in (7, 6, 7)] == [Turn.PROBE, Turn.REST, Turn.PROBE]
-    assert await fail(limits, 7) == b"open"
-    assert (await ask(limits, spec, 6)).seconds > 4.0
-
-    await redis.hset(key, "until", "1")
-    assert (await ask(limits, spec, 6)).turn is Turn.PROBE
-    assert await limits.called("mail", "c6.s.1", "c6.s.1 worker 1", Ended.WELL) == b"closed"
-    closed = await ask(limits, spec, 8)
-    assert (closed.turn, closed.watch) == (Turn.GO, False)
-
-
-async def test_e6_a_call_that_was_tried_by_a_dead_worker_is_followed_by_another(
-    limits: LimitStore, redis: Redis
-) -> None:
-    await fail(limits, 1, 2, 3, 4, 5)
-    key = Topology(4).key(Topology(4).partition("mail"), "breaker", "mail")
-    await redis.hset(key, "until", "1")
-    assert (await ask(limits, tool(), 6)).turn is Turn.PROBE
-    await redis.hset(key, "probe_until", "1")
-    assert (await ask(limits, tool(), 7)).turn is Turn.PROBE
-    assert (await ask(limits, tool(), 8)).turn is Turn.REST
-    assert await limits.called("mail", "c7.s.1", "c7.s.1 worker 1", Ended.NEVER_BEGAN) == b"open"
-    assert (await ask(limits, tool(), 8)).turn is Turn.PROBE
-
-
 async def test_e6_all_keys_are_in_the_partition_of_their_queue_and_expire(limits: LimitStore, redis: Redis) -> None:
     spec = tool(at_once(1), rate(1), rate(1, per_tenant=True))
     for number in range(4):
         await ask(limits, spec, number, "acme")
-    await fail(limits, 1, 2, 3, 4, 5)
-    await ask(limits, spec, 6, "acme")
     prefix = Topology(4).key(Topology(4).partition("mail"))
     keys = [str(key, "utf-8") if isinstance(key, bytes) else key for key in await redis.keys("*")]
-    assert len(keys) >= 6
+    assert len(keys) >= 4
     assert all(key.startswith(prefix) for key in keys)
-    assert [key for key in keys if await redis.ttl(key) == -1] == [f"{prefix}:breakers".replace("::", ":")]
+    assert [key for key in keys if await redis.ttl(key) == -1] == []

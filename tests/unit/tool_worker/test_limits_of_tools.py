@@ -9,7 +9,7 @@ import pytest
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
+from haltpoint.runtime.store.receipts import Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Ctx, Tool, ToolError, register
 from haltpoint_tool_worker.admission.limits import Limits
@@ -18,7 +18,7 @@ from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 from tests.support import wait_until
-from tests.support.limits import PROBE, WATCHED_GO, PaperLimits, no_effects, rests, unlimited
+from tests.support.limits import PaperLimits, no_effects, rests, unlimited
 from tests.unit.tool_worker.test_hooks import Paper
 
 RAN: list[str] = []
@@ -28,11 +28,6 @@ async def send(ctx: Ctx) -> dict[str, Any]:
     """Send something."""
     RAN.append(f"{ctx.idempotency_key} {ctx.attempt}")
     return {}
-
-
-async def break_down() -> None:
-    """Fail like a service."""
-    raise ToolError.server("it is down")
 
 
 async def refuse() -> None:
@@ -48,9 +43,7 @@ async def hang() -> None:
 
 PLAIN = register(send, idempotent=True)
 LIMITED = register(send, idempotent=True, at_once=4, rate_limit=("10/s", "2/s per tenant"))
-BROKEN = register(break_down, name="send", idempotent=True, queue="shop")
 REFUSING = register(refuse, name="send", idempotent=True, queue="shop")
-STUCK = register(hang, name="send", idempotent=True, queue="shop")
 
 
 @pytest.fixture(autouse=True)
@@ -124,57 +117,8 @@ async def test_e6_its_attempts_are_those_that_ran() -> None:
     assert [one.metadata and one.metadata.attempt for one in (ran, held)] == [2, 2]
 
 
-async def test_e6_of_a_queue_that_has_failed_each_call_asks_until_there_were_no_failures_lately() -> None:
-    paper = PaperLimits()
-    limits = unlimited(paper)
-    await run_call(limits, BROKEN)
-    assert paper.told == ["called shop c.s.1 failed"]
-    paper.answers = [WATCHED_GO]
-    for _ in range(3):
-        await run_call(limits, REFUSING)
-    assert paper.told[1:] == ["reserve send c.s.1 acme", "reserve send c.s.1 acme"]
-    limits.stirred("shop")
-    await run_call(limits, REFUSING)
-    assert len(paper.told) == 4
-
-
-async def test_e6_a_queue_of_which_nothing_is_known_is_asked_about_once() -> None:
-    paper = PaperLimits()
-    limits = unlimited(paper, "default")
-    await run_call(limits, PLAIN)
-    await run_call(limits, PLAIN)
-    assert paper.told == ["reserve send c.s.1 acme"]
-
-
-async def test_e6_the_breaker_hears_how_the_call_ended_that_was_tried() -> None:
-    for tool, words in ((REFUSING, "well"), (BROKEN, "failed")):
-        paper = PaperLimits([PROBE])
-        await run_call(unlimited(paper, "shop"), tool)
-        assert paper.told[1:] == [f"called shop c.s.1 {words}"]
-
-
-async def test_e6_a_call_that_was_to_be_tried_and_was_stopped_says_nothing_of_its_service() -> None:
-    paper = PaperLimits([PROBE])
-    await run_call(unlimited(paper, "shop"), STUCK, cancelled=True)
-    assert paper.told[1:] == ["called shop c.s.1 never_began"]
-
-
 async def test_e1_a_lookup_that_is_stopped_with_its_chain_does_not_say_that_its_tool_failed() -> None:
-    paper = PaperLimits([PROBE])
     look = register(hang, name="send", read_only=True, queue="shop")
-    error = (await run_call(unlimited(paper, "shop"), look, cancelled=True)).outcome.error
+    error = (await run_call(unlimited(), look, cancelled=True)).outcome.error
     assert error is not None
     assert (error.message, error.suggestion) == ("send was stopped: its chain was cancelled", None)
-
-
-async def test_e6_a_call_that_was_to_be_tried_and_did_not_begin_leaves_it_to_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def claim(*_: Any, **__: Any) -> Claimed:
-        return Claimed(ClaimStatus.LATE, 1)
-
-    monkeypatch.setattr(Paper, "claim", claim)
-    paper = PaperLimits([PROBE])
-    finished = await run_call(unlimited(paper, "default"), register(send))
-    assert finished.outcome.error is not None
-    assert (RAN, paper.told[1:]) == ([], ["called default c.s.1 never_began"])

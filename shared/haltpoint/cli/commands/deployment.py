@@ -137,8 +137,6 @@ def _print_queue(shell: Shell, one: "QueueState") -> None:
     from haltpoint.cli.wording import visible
 
     state = f"{one.waiting} waiting, {one.running} running, {sum(row.calls for row in one.resting)} resting"
-    if one.breaker is not None:
-        state += f"; its breaker is open, a call is tried in {one.breaker:.0f} s"
     if one.left_over:
         state += f"; {one.left_over} of its workers' slots are held by calls that do not end (HP-036)"
     shell.out.print(f"{one.name}: {state}", markup=False, soft_wrap=True)

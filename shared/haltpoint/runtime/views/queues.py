@@ -8,7 +8,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.runtime.store.limits.reserving import breaker_key, resting_keys
+from haltpoint.runtime.store.limits.reserving import resting_keys
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
 
@@ -27,16 +27,14 @@ class Resting:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """One queue: the calls that no worker has yet, those that workers have, and those that rest. `breaker`: seconds
-    until a call is tried; None while it is closed. `left_over`: calls that are over and do not end, and so hold slots
-    of the workers of this queue.
+    """One queue: the calls that no worker has yet, those that workers have, and those that rest. `left_over`: calls
+    that are over and do not end, and so hold slots of the workers of this queue.
     """
 
     name: str
     waiting: int
     running: int
     resting: tuple[Resting, ...]
-    breaker: float | None
     left_over: int
 
 
@@ -47,7 +45,6 @@ async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) ->
         pipe.time()
         for name in wanted:
             resting, why = resting_keys(topology, name)
-            pipe.hget(breaker_key(topology, name), "until")
             pipe.zrange(resting, 0, -1, withscores=True)
             pipe.hgetall(why)
             for partition in range(topology.partitions):
@@ -57,12 +54,12 @@ async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) ->
         (seconds, us), *replies = await pipe.execute()
     workers = [one for one in await presence.alive(redis, topology) if "left_over" in one]
     left_over = {name: sum(one["left_over"] for one in workers if name in one["queues"]) for name in wanted}
-    each, now = 3 + 2 * topology.partitions, seconds * 1000 + us / 1000
+    each, now = 2 + 2 * topology.partitions, seconds * 1000 + us / 1000
     return [_state(name, now, replies[each * n : each * (n + 1)], left_over[name]) for n, name in enumerate(wanted)]
 
 
 def _state(name: str, now: float, replies: list[Any], left_over: int) -> QueueState:
-    until, resting, why, *streams = replies
+    resting, why, *streams = replies
     running = sum(pending["pending"] for pending in streams[1::2])
     moments: defaultdict[str, list[float]] = defaultdict(list)
     for action, moment in resting:
@@ -74,6 +71,5 @@ def _state(name: str, now: float, replies: list[Any], left_over: int) -> QueueSt
         max(0, sum(streams[0::2]) - running),
         running,
         tuple(sorted(rows, key=lambda row: (-row.calls, row.why))),
-        None if until is None else round(max(0.0, float(until) - now) / 1000, 3),
         left_over,
     )

@@ -1,7 +1,7 @@
-"""The limits of tools and the breakers of queues, as all workers see them (CONTRACT E6; lua/limits.lua decides)."""
+"""The limits of tools, as all workers see them (CONTRACT E6; lua/limits.lua decides)."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,36 +12,22 @@ from haltpoint.runtime.streams.topology import PREFIX, Topology
 
 PATIENCE: Final = 0.3
 """Seconds that a worker waits for a call's moment itself: what rests comes back up to 0.25 s late, all at once."""
-NEWS: Final = "breakers"
-"""The stream of queues whose breakers have changed."""
 
 
 class Turn(StrEnum):
-    """`probe`: it begins, and the queue's breaker waits for its result. `rest`: not now."""
+    """`go`: it begins. `rest`: not now."""
 
     GO = "go"
-    PROBE = "probe"
     REST = "rest"
-
-
-class Ended(StrEnum):
-    """How a call ended, for its queue's breaker. `failed`: with SERVER or TIMEOUT. `never_began`: or was stopped."""
-
-    WELL = "well"
-    FAILED = "failed"
-    NEVER_BEGAN = "never_began"
 
 
 @value
 class Reserved:
-    """When a call may begin, or come back (`seconds` from now), and because of what it rests. `watch`: the queue had
-    failures, so its next call asks too.
-    """
+    """When a call may begin, or come back (`seconds` from now), and because of what it rests."""
 
     turn: Turn
     seconds: float
     words: str
-    watch: bool
 
 
 @value
@@ -82,19 +68,13 @@ class LimitStore:
             rate = one.kind is LimitKind.RATE
             size, every = (one.burst, one.seconds * 1000 / one.calls) if rate else (one.calls, 0.0)
             args += (one.kind.value, name_of(one, spec.name, tenant), every, size, words_of(one, spec.name, tenant))
-        probe = round(spec.timeout * 1000) + self._lease
-        times = round(PATIENCE * 1000), self._lease, probe, deadline
-        reply = await self._function("reserve", spec.queue, spec.queue, action, caller, *times, *args)
-        turn, ms, words, watch = reply
-        return Reserved(Turn(turn.decode()), ms / 1000, words.decode(errors="replace"), watch == 1)
+        times = round(PATIENCE * 1000), self._lease, deadline
+        turn, ms, words = await self._function("reserve", spec.queue, spec.queue, action, caller, *times, *args)
+        return Reserved(Turn(turn.decode()), ms / 1000, words.decode(errors="replace"))
 
     def rest(self, queue: str, action: str, seconds: float, words: str) -> "asyncio.Future[Any]":
         """Let people see that a call comes back in so many seconds, and why."""
         return self._function("rest", queue, queue, action, round(seconds * 1000), words)
-
-    def called(self, queue: str, action: str, caller: str, ended: Ended) -> "asyncio.Future[Any]":
-        """Tell the queue's breaker how a call has ended."""
-        return self._function("called", queue, queue, action, caller, ended.value)
 
     def give_back(self, place: Place, seconds: float) -> "asyncio.Future[Any]":
         """Free the places of a call that has ended after so many seconds."""
@@ -111,16 +91,6 @@ class LimitStore:
     def _function(self, name: str, queue: str, *args: Argument) -> "asyncio.Future[Any]":
         partition = self._topology.partition(queue)
         return self._calls.call("FCALL", PREFIX + name, 1, self._topology.key(partition, "events"), *args)
-
-
-def news_streams(topology: Topology, queues: Sequence[str]) -> list[str]:
-    """Where a worker of these queues hears of their breakers."""
-    return sorted({topology.key(topology.partition(queue), NEWS) for queue in queues})
-
-
-def breaker_key(topology: Topology, queue: str) -> str:
-    """A hash, while the breaker of the queue is open: `until` (ms) no call is tried."""
-    return topology.key(topology.partition(queue), "breaker", queue)
 
 
 def resting_keys(topology: Topology, queue: str) -> tuple[str, str]:

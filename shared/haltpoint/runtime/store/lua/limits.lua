@@ -1,22 +1,15 @@
 --[[
-What all workers together keep to (CONTRACT E6). The limits of a queue's tools and its breaker are in the partition of
-the queue's name, so that one call here looks at all of them; the times are real ones, in ms. Their keys:
+What all workers together keep to (CONTRACT E6). The limits of a queue's tools are in the partition of the queue's name,
+so that one call here looks at all of them; the times are real ones, in ms. Their keys:
 
   limit:<name>           of a rate: when the next call would begin if all were evenly spaced, and when the next one that
                          rests may come back; of `at_once`: how long a call takes (ms), and the same
   limit:<name>:places    of `at_once`: the calls that have a place, by when it ends unless it is renewed
-  breaker:<queue>        an open breaker: `until`, then the call that is tried: `probe`, `probe_until`
-  breaker:<queue>:failures   the calls that failed lately, by when
-  breakers               stream: queues that had a failure, or whose breaker opened or closed; for workers to hear of it
   resting:<queue>        calls that rest, by when they come back; resting:<queue>:why says for which limit
 ]]
 
-local FAILURES, WITHIN, OPEN_FOR = 5, 10000, 5000 -- so many failures in so many ms open a breaker for so many
 local FIRST_GUESS = 100 -- ms that a call takes, while none has ended
-local APART = 10 -- ms between calls that come back to a breaker
-local WHILE_PROBED = 1000 -- ms that the others rest while a call is tried
 local LATE = 30000 -- ms after which a call that has not come back has lost its place in the line
-local NEWS_KEPT = 100
 
 -- Milliseconds with their fraction: rates may be faster than one call a ms.
 local function precise_now()
@@ -31,10 +24,6 @@ end
 
 local function write_pair(key, first, second, keep)
   redis.call('SET', key, string.format('%.3f %.3f', first, second), 'PX', digits(math.max(1, math.ceil(keep))))
-end
-
-local function tell_breaker(prefix, queue)
-  redis.call('XADD', prefix .. 'breakers', 'MAXLEN', '~', NEWS_KEPT, '*', 'queue', queue)
 end
 
 -- Each kind of limit: `look` says when a call may begin (`start`), and when it would come back if it had to stand in
@@ -76,22 +65,6 @@ function kinds.at_once.take(limit, at, caller, lease)
   redis.call('PEXPIRE', limit.places, digits(2 * lease))
 end
 
--- When calls of this queue may be tried again, or nil; and whether this one is to be the one that is tried.
-local function look_at_breaker(prefix, queue, action, at)
-  local is = redis.call('HMGET', prefix .. 'breaker:' .. queue, 'until', 'probe', 'probe_until')
-  if not is[1] then
-    return nil, false
-  end
-  local spread = math.min(redis.call('ZCARD', prefix .. 'resting:' .. queue) * APART, OPEN_FOR)
-  if at < tonumber(is[1]) then
-    return tonumber(is[1]) + spread, false
-  end
-  if is[2] and is[2] ~= action and at < tonumber(is[3]) then
-    return at + WHILE_PROBED + spread, false
-  end
-  return nil, true
-end
-
 -- One more that rests; those that never came back are forgotten, a few at a time.
 local function rest(prefix, queue, action, back, words, at)
   local resting = prefix .. 'resting:' .. queue
@@ -109,32 +82,28 @@ local function rest(prefix, queue, action, back, words, at)
 end
 
 --[[
-hp3_reserve queue action caller patience lease probe deadline [kind name every size words]...
+hp3_reserve queue action caller patience lease deadline [kind name every size words]...
 
-May this call begin now, by its queue's breaker and by its limits, all together? What it needs is taken, or nothing is.
+May this call begin now, by its limits, all together? What it needs is taken, or nothing is.
 A repeat of this function may cost a rate one call.
   caller    the action in the hands of one worker: other deliveries of it are other callers
   patience  ms that a worker waits for a call's moment by itself
   lease     ms that a place of `at_once` is kept unless it is renewed
-  probe     ms after which a call that is tried is taken for lost
   deadline  of the call (ms): who would come back too late for it rests too, and does not stand in line
   every     ms between two calls of a rate; size: its burst, or how many calls at once
 Who comes back from a rest goes before those who come for the first time: these stand behind all that rest.
-Returns {status, ms, words, watch}:
+Returns {status, ms, words}:
   go     begin in so many ms
-  probe  the same, and the queue's breaker waits for what comes of it (`hp3_called`)
   rest   come back in so many ms; words: what for
-`watch` 1: the queue had failures: ask before its next call too, limits or not.
 ]]
 register('reserve', function(keys, args)
   local prefix, at = prefix_of(keys), precise_now()
   local queue, action, caller = args[1], args[2], args[3]
-  local patience, lease, deadline = tonumber(args[4]), tonumber(args[5]), tonumber(args[7])
+  local patience, lease, deadline = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
   local resting = prefix .. 'resting:' .. queue
   local returns = redis.call('ZSCORE', resting, action)
-  local back, probes = look_at_breaker(prefix, queue, action, at)
-  local words, start, all = 'the breaker of the queue ' .. queue, at, {}
-  for i = 8, #args, 5 do
+  local start, all = at, {}
+  for i = 7, #args, 5 do
     local limit = { key = prefix .. 'limit:' .. args[i + 1], every = tonumber(args[i + 2]),
       size = tonumber(args[i + 3]), words = args[i + 4], kind = kinds[args[i]] }
     limit.kind.look(limit, at, caller)
@@ -142,7 +111,7 @@ register('reserve', function(keys, args)
     all[#all + 1] = limit
   end
   local last -- the limit that holds the call back for longest
-  for _, limit in ipairs(back and {} or all) do
+  for _, limit in ipairs(all) do
     local held = limit.start > at + patience or (not returns and limit.line > at)
     if held and not (last and last.back > limit.back) then
       last = limit
@@ -152,13 +121,8 @@ register('reserve', function(keys, args)
     if last.back + patience < deadline then
       last.kind.line_up(last, at)
     end
-    back, words = last.back, last.words
-  end
-  local watch = (probes or redis.call('EXISTS', prefix .. 'breaker:' .. queue, prefix .. 'breaker:' .. queue .. ':failures')
-    > 0) and 1 or 0
-  if back then
-    rest(prefix, queue, action, back, words, at)
-    return { 'rest', math.ceil(back - at), words, watch }
+    rest(prefix, queue, action, last.back, last.words, at)
+    return { 'rest', math.ceil(last.back - at), last.words }
   end
   for _, limit in ipairs(all) do
     limit.kind.take(limit, at, caller, lease)
@@ -167,11 +131,7 @@ register('reserve', function(keys, args)
     redis.call('ZREM', resting, action)
     redis.call('HDEL', resting .. ':why', action)
   end
-  if probes then
-    local gone = digits(at + math.max(OPEN_FOR, tonumber(args[6])))
-    redis.call('HSET', prefix .. 'breaker:' .. queue, 'probe', action, 'probe_until', gone)
-  end
-  return { probes and 'probe' or 'go', math.ceil(start - at), '', watch }
+  return { 'go', math.ceil(start - at), '' }
 end)
 
 --[[
@@ -222,46 +182,4 @@ register('give_back', function(keys, args)
     end
   end
   return had
-end)
-
---[[
-hp3_called queue action caller ended
-
-A call of the queue has `failed` (SERVER, TIMEOUT), and the last of so many opens the breaker; or the call that was tried
-has ended: when it failed the breaker opens again, when it ended `well` it closes, and when it `never_began` another one
-is tried. Failures of others meanwhile count for nothing.
-Returns open | closed.
-]]
-register('called', function(keys, args)
-  local prefix, at, queue = prefix_of(keys), precise_now(), args[1]
-  local key, failures = prefix .. 'breaker:' .. queue, prefix .. 'breaker:' .. queue .. ':failures'
-  local is = redis.call('HMGET', key, 'until', 'probe')
-  local opens = false
-  if is[1] and is[2] ~= args[2] then
-    return 'open'
-  elseif args[4] == 'never_began' then
-    redis.call('HDEL', key, 'probe', 'probe_until')
-    return is[1] and 'open' or 'closed'
-  elseif args[4] == 'well' then
-    if is[1] then
-      redis.call('DEL', key)
-      tell_breaker(prefix, queue)
-    end
-    return 'closed'
-  elseif is[1] then
-    opens = true
-  else
-    redis.call('ZREMRANGEBYSCORE', failures, '-inf', digits(at - WITHIN))
-    redis.call('ZADD', failures, digits(at), args[3])
-    redis.call('PEXPIRE', failures, WITHIN)
-    opens = redis.call('ZCARD', failures) >= FAILURES
-  end
-  if opens then
-    redis.call('DEL', failures)
-    redis.call('HDEL', key, 'probe', 'probe_until')
-    redis.call('HSET', key, 'until', digits(at + OPEN_FOR))
-    redis.call('PEXPIRE', key, DAY)
-  end
-  tell_breaker(prefix, queue)
-  return opens and 'open' or 'closed'
 end)
