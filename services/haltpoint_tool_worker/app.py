@@ -70,19 +70,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     names = [spec.name for spec in registry.specs]
     here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)
 
-    if registry.undeclared:
-        _log.info(
-            "tools that declare no effects count as tools with effects",
-            tools=", ".join(registry.undeclared),
-            fix="declare tools that change nothing with read_only=True",
-        )
-
-    if registry.unguarded:
-        _log.warning(
-            "a model may set the parameter confirmed of these tools",
-            tools=", ".join(registry.unguarded),
-            fix='declare it as confirmed: bool = False, which only the runtime sets, or say confirmed="own"',
-        )
+    _say_what_is_undeclared(registry)
 
     async def list_tools() -> None:
         await catalogue.announce(registry.specs)
@@ -117,21 +105,41 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     here.spawn(stop_waiting(), "stop waiting")
     heartbeat.start()
     try:
-        for queue in registry.queues:
-            for partition in range(settings.partitions):
-                stream = here.topology.stream(partition, Stream.TOOLS, queue)
-                await here.subscribe(
-                    stream,
-                    GROUP[Stream.TOOLS].value,
-                    handlers.handle,
-                    max_records=slots.share,
-                    on_exhausted=handlers.exhausted,
-                    has_lease=partial(handlers.has_lease, stream),
-                    alone=handlers.alone,
-                )
+        await _subscribe(here, registry, slots, handlers)
         await here.serve()
         await handlers.drain()
     finally:
         await heartbeat.stop()
         runner.close()
         tracing.close()
+
+
+def _say_what_is_undeclared(registry: Registry) -> None:
+    if registry.undeclared:
+        _log.info(
+            "tools that declare no effects count as tools with effects",
+            tools=", ".join(registry.undeclared),
+            fix="declare tools that change nothing with read_only=True",
+        )
+
+    if registry.unguarded:
+        _log.warning(
+            "a model may set the parameter confirmed of these tools",
+            tools=", ".join(registry.unguarded),
+            fix='declare it as confirmed: bool = False, which only the runtime sets, or say confirmed="own"',
+        )
+
+
+async def _subscribe(here: Service, registry: Registry, slots: Slots, handlers: Handlers) -> None:
+    for queue in registry.queues:
+        for partition in range(here.settings.partitions):
+            stream = here.topology.stream(partition, Stream.TOOLS, queue)
+            await here.subscribe(
+                stream,
+                GROUP[Stream.TOOLS].value,
+                handlers.handle,
+                max_records=slots.share,
+                on_exhausted=handlers.exhausted,
+                has_lease=partial(handlers.has_lease, stream),
+                alone=handlers.alone,
+            )

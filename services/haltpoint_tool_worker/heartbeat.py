@@ -19,7 +19,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
-from haltpoint_tool_worker.running.loop_watch import EVERY, Blocked, LoopWatch
+from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.running.runner import UNBLOCK
 
 _LOOK: Final = 0.5
@@ -77,8 +77,7 @@ class Heartbeat:
             due, look = time.monotonic() + self._heartbeat, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 try:
-                    if (blocked := watch.look()) is not None:
-                        await self._end(receipt_store, blocked)
+                    await self._end_if_blocked(receipt_store, watch)
                     if time.monotonic() >= due:
                         due = time.monotonic() + self._heartbeat
                         await self._once(receipt_store, main)
@@ -87,20 +86,25 @@ class Heartbeat:
                         look = time.monotonic() + _LOOK
                         await self._cancel(receipt_store, main)
                 except UNREACHABLE as error:
-                    fault = "Redis refuses writes" if isinstance(error, RefusedForNow) else "Redis is unreachable"
+                    refused = isinstance(error, RefusedForNow)
+                    fault = "Redis refuses writes" if refused else "Redis is unreachable"
                     _log.warning(f"{fault}; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
 
-    async def _end(self, receipt_store: ReceiptStore, blocked: Blocked) -> None:
-        """Record what is known of the call that blocks the loop, and end the process. Raises redis-py's errors.
+    async def _end_if_blocked(self, receipt_store: ReceiptStore, watch: LoopWatch) -> None:
+        """End the process when a call blocks the loop for good, and record that call before. Raises redis-py's errors.
 
         When it may be one of several nothing is recorded: those who take them over run each of them alone.
         """
-        suspects = blocked.suspects
-        if len(suspects) == 1 and (receipt := suspects[0].if_blocked) is not None:
-            await receipt_store.complete(receipt())
-        names = " or ".join(job.doing for job in suspects) or "something"
+        blocked = watch.look()
+        if blocked is None:
+            return
+        if len(blocked.suspects) == 1:
+            make_receipt = blocked.suspects[0].if_blocked
+            if make_receipt is not None:
+                await receipt_store.complete(make_receipt())
+        names = " or ".join(job.doing for job in blocked.suspects) or "something"
         self._leave(
             HaltpointError(
                 "HP-038",
