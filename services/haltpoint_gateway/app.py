@@ -36,6 +36,7 @@ from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.shared_logs import SharedLogs
 from haltpoint_gateway.unattended import Unattended
 
 _PATIENCE: Final = 3.0
@@ -84,6 +85,7 @@ def assemble(
     """What the API works with, over one connection for calls and `redis` for reading."""
     policy = settings.limits
     catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
+    views = Views(redis, calls, topology, settings.language)
     return Gateway(
         settings=settings,
         agents=agents_file.read(settings.agents_file),
@@ -96,7 +98,8 @@ def assemble(
         ),
         inbox=Inbox(calls, topology),
         catalogue=catalogue,
-        views=Views(redis, calls, topology, settings.language),
+        views=views,
+        logs=SharedLogs(views),
         history=History(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,

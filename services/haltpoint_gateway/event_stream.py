@@ -2,37 +2,36 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 
-import msgspec
-
-from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.views.chains import EventView
-from haltpoint.runtime.views.reading import VisibleTo
-from haltpoint.runtime.views.views import Views
+from haltpoint.runtime.views.log_view import place_of
+from haltpoint_gateway.shared_logs import LINES, SharedLogs
 from haltpoint_gateway.watchers import Watchers
 
 HEARTBEAT = 10.0
 """Seconds between two comments on a silent stream; at each the log is looked at anyway."""
 
-_LINES = 200
-
 
 async def follow(
-    views: Views, watchers: Watchers, chain_id: str, after: str | None, visible_to: VisibleTo
-) -> AsyncIterator[bytes]:
+    logs: SharedLogs, watchers: Watchers, chain_id: str, after: str | None
+) -> AsyncIterator[bytes | memoryview]:
     """Every event behind `after` as it happens, until the final fact was sent or the chain is gone; and how far running
-    calls are, which no log has.
+    calls are, which no log has. For readers who may see the chain.
     """
+    place = place_of(after)
+    number = place[0] // LINES
     with watchers.watch(chain_id) as watch:
         while not watchers.closing:
             watch.woken.clear()
-            part = await views.events(chain_id, after, _LINES, visible_to)
-            if part.events:
-                yield b"".join(map(as_sse, part.events))  # together: each piece goes through all of HTTP
-            after = part.place
-            if part.more:
+            since = max(watch.chain.changed, monotonic() - HEARTBEAT)
+            block = await logs.block(watch.chain, number, since)
+            for piece in block.behind(place):
+                yield piece
+            place = max(place, block.last)
+            if block.full:
+                number += 1
                 continue
-            if part.over or (part.events and part.events[-1].type in FINAL_FACTS):
+            if block.over:
                 return
             if watch.progress:
                 yield b"".join(watch.progress.values())
@@ -41,9 +40,3 @@ async def follow(
                 await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
             except TimeoutError:
                 yield b": heartbeat\n\n"
-
-
-def as_sse(event: EventView) -> bytes:
-    """One event on the wire: its type, the whole of it as JSON, and its id if a watcher can resume there."""
-    place = b"id: %s\n" % event.id.encode() if event.id else b""
-    return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), msgspec.json.encode(event), place)

@@ -18,7 +18,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.streams.broker import POLL_MS
 from haltpoint.runtime.streams.connection import AutoPipeline
-from haltpoint_gateway.event_stream import as_sse
+from haltpoint_gateway.shared_logs import as_sse
 from haltpoint_gateway.watchers import Watchers
 
 _BATCH: Final = 256

@@ -19,6 +19,7 @@ from haltpoint.runtime.views.queues import QueueState
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.auth import Keyring, Principal, Scope
 from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.shared_logs import SharedLogs
 from haltpoint_gateway.watchers import Watchers
 
 
@@ -39,6 +40,7 @@ class Gateway:
     tracing: Tracing
     faults: Callable[[], Awaitable[list[str]]]
     queues: Callable[[], Awaitable[list[QueueState]]]
+    logs: SharedLogs
     watchers: Watchers = field(default_factory=Watchers)
 
 

@@ -3,18 +3,39 @@
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
+from time import monotonic
 
 from haltpoint.contracts.base import chain_of
 
 
-class Watch:
-    """One open event stream: `woken` is set when something became true of its chain, and cleared before it looks.
-    `progress` is the newest report of each running call that it has not sent yet.
-    """
+class Watched:
+    """A chain that is watched, from its first watcher's coming to its last one's going."""
 
-    def __init__(self) -> None:
+    def __init__(self, chain_id: str) -> None:
+        self.id = chain_id
+        self.watches: set[Watch] = set()
+
+        self.changed = monotonic()
+        """The moment at which something became true of the chain, as far as was heard."""
+
+    def wake(self) -> None:
+        """Let all watchers look again, at a log that is read from now on."""
+        self.changed = monotonic()
+        for watch in self.watches:
+            watch.woken.set()
+
+
+class Watch:
+    """One open event stream."""
+
+    def __init__(self, chain: Watched) -> None:
+        self.chain = chain
+
         self.woken = asyncio.Event()
+        """Set when there may be something to send; the stream clears it before it looks."""
+
         self.progress: dict[str, bytes] = {}
+        """The newest report of each running call that was not sent yet."""
 
 
 class Watchers:
@@ -24,44 +45,49 @@ class Watchers:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, set[Watch]] = {}
+        self._chains: dict[str, Watched] = {}
         self.present = asyncio.Event()
         self.closing = False
 
     @contextmanager
     def watch(self, chain_id: str) -> Generator[Watch]:
         """Hear of one chain for as long as this is open."""
-        watch = Watch()
-        self._waiting.setdefault(chain_id, set()).add(watch)
+        chain = self._chains.setdefault(chain_id, Watched(chain_id))
+        watch = Watch(chain)
+        chain.watches.add(watch)
         self.present.set()
         try:
             yield watch
         finally:
-            waiting = self._waiting[chain_id]
-            waiting.discard(watch)
-            if not waiting:
-                del self._waiting[chain_id]
-            if not self._waiting:
+            chain.watches.discard(watch)
+            if not chain.watches:
+                del self._chains[chain_id]
+            if not self._chains:
                 self.present.clear()
 
     def wake(self, chain_id: str) -> None:
         """Wake the watchers of this chain."""
-        for watch in self._waiting.get(chain_id, ()):
-            watch.woken.set()
+        chain = self._chains.get(chain_id)
+        if chain is not None:
+            chain.wake()
 
     def show(self, action: str, report: bytes) -> None:
         """Show the watchers of the action's chain, and of those above it, how far it is."""
-        chain = chain_of(action)
-        while chain:
-            for watch in self._waiting.get(chain, ()):
-                watch.progress[action] = report
-                watch.woken.set()
-            chain = chain.rpartition("~")[0]
+        chain_id = chain_of(action)
+        while chain_id:
+            self._show(chain_id, action, report)
+            chain_id = chain_id.rpartition("~")[0]
+
+    def _show(self, chain_id: str, action: str, report: bytes) -> None:
+        chain = self._chains.get(chain_id)
+        for watch in chain.watches if chain else ():
+            watch.progress[action] = report
+            watch.woken.set()
 
     def wake_all(self) -> None:
         """Wake all watchers."""
-        for chain_id in self._waiting:
-            self.wake(chain_id)
+        for chain in self._chains.values():
+            chain.wake()
 
     def close(self) -> None:
         """Let every stream end; its client resumes where the next gateway is."""

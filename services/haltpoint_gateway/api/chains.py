@@ -83,17 +83,15 @@ def routes(gateway: Gateway) -> APIRouter:
         if header is None:
             raise no_chain(chain_id)
         if "text/event-stream" not in request.headers.get("accept", ""):
-            part = await views.events(chain_id, query.cursor, query.limit, who.can_see)
+            part = await views.events(chain_id, query.cursor, query.limit)
             return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
         after = last_event_id or query.cursor
         if after is not None and EVENT_ID.fullmatch(after) is None:
             hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
             raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not the id of an event.", hint=hint)
-        if header.status.final and after is not None:
-            rest = await views.events(chain_id, after, 1, who.can_see)
-            if not rest.events and not rest.more:
-                return Response(status_code=204)
-        stream = follow(views, gateway.watchers, chain_id, after, who.can_see)
+        if header.status.final and after is not None and not await views.is_behind(chain_id, after):
+            return Response(status_code=204)
+        stream = follow(gateway.logs, gateway.watchers, chain_id, after)
         return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     @router.get("/{chain_id}/actions", responses=responses(404, 409))

@@ -15,6 +15,11 @@ from haltpoint.runtime.store.log_lines import decode_line
 Fact = tuple[datetime, str, dict[str, Any]]
 """When, its type, its details."""
 
+Place = tuple[int, int]
+"""Where an event is in its log: the number of its line, and of the fact in the line."""
+
+BEFORE_ALL: Final[Place] = (0, -1)
+
 Times = dict[str, tuple[datetime, datetime | None]]
 """When it began and when it ended, by the id of a step, an action or a question."""
 
@@ -46,10 +51,23 @@ class LogLine:
         line = decode_line(chain_id, text)
         return cls(number, line["at"], line["type"], line.get("ref"), tuple(line["facts"]))
 
+    @property
+    def place(self) -> str:
+        """The id of its last fact; of a line without any the id that its first would have."""
+        return f"{self.number}.{max(len(self.facts) - 1, 0)}"
+
     def events(self) -> Iterator[EventView]:
         """The line's facts under their ids `<line>.<fact>`."""
         for index, (name, details) in enumerate(self.facts):
             yield EventView(id=f"{self.number}.{index}", at=moment(self.at), type=name, details=details)
+
+
+def place_of(event_id: str | None) -> Place:
+    """The place of an event, by its id `<line>.<fact>`; None: before all events."""
+    if event_id is None:
+        return BEFORE_ALL
+    line, _, fact = event_id.partition(".")
+    return int(line), int(fact)
 
 
 def facts(log: Sequence[LogLine]) -> Iterator[Fact]:

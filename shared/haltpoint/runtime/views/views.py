@@ -7,9 +7,11 @@ import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain as joined
 from typing import Any, cast
 
 import msgspec
+from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
@@ -27,7 +29,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view, undo_view
-from haltpoint.runtime.views.log_view import LogLine
+from haltpoint.runtime.views.log_view import LogLine, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts
 from haltpoint.runtime.views.record import ChainRecord, Fields
@@ -45,21 +47,32 @@ class ChainHeader:
 
 @dataclass(frozen=True, slots=True)
 class LogSlice:
-    """Part of a chain's log: its events, the place up to which it was read, and whether there is more behind it.
-
-    `over`: the chain had ended, or was gone, before the log was read: nothing will be added.
-    """
+    """Lines of a chain's log that follow each other."""
 
     events: tuple[EventView, ...]
+    """What they say; a line may say nothing."""
+
+    lines: int
+    """How many lines were read."""
+
     place: str | None
+    """The place up to which was read; None when there was no line."""
+
     more: bool
+    """Whether lines follow."""
+
     over: bool
+    """The chain had ended, or was gone, before the log was read: its own lines are all written."""
 
 
 class _Owned(msgspec.Struct):
     """A task, of which only the owner is asked."""
 
     tenant: str | None = None
+
+
+def _everybody(_: str | None) -> bool:
+    return True
 
 
 class Views:
@@ -151,32 +164,48 @@ class Views:
         asked = await self._requests([name for record in records for name in record.requests], visible_to)
         return [one for one in asked if one.status is RequestStatus.OPEN]
 
-    async def events(self, chain_id: str, after: str | None, lines: int, visible_to: VisibleTo) -> LogSlice:
-        """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most."""
-        line, fact = (int(part) for part in after.split(".")) if after else (0, -1)
-        # The status comes first: when it is final the log is whole. The line of `after` may hold more facts.
+    async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
+        """What the log says behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines
+        at most. For readers who may see the chain.
+        """
+        place = place_of(after)
+        part = await self.log(chain_id, place[0], lines + 1)  # the line of `after` may say more
+        news = [event for event in part.events if place_of(event.id) > place]
+        return replace(part, events=await self.with_answer(chain_id, news))
+
+    async def is_behind(self, chain_id: str, after: str) -> bool:
+        """Whether the log has anything behind the place `after`."""
+        place = place_of(after)
+        part = await self.log(chain_id, place[0], 1)
+        return part.more or any(place_of(event.id) > place for event in part.events)
+
+    async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
+        """At most `count` lines of the log, from the line `first` on, as they are stored."""
+        # The status comes first: when it is final, the log is whole.
         status, texts = await asyncio.gather(
             self._calls.call("HGET", self._topology.key_of(Key.CHAIN, chain_id), Head.STATUS),
-            self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), line, line + lines + 1),
+            self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), first, first + count),
         )
-        read = [LogLine.parse(chain_id, line + offset, text) for offset, text in enumerate(texts[: lines + 1])]
-        events = [
-            event for one in read for index, event in enumerate(one.events()) if one.number > line or index > fact
-        ]
-        for place, event in enumerate(events):
-            if event.type in FINAL_FACTS:  # feedback may follow it
-                events[place] = await self._with_answer(chain_id, event, visible_to)
-        reached = f"{read[-1].number}.{max(len(read[-1].facts) - 1, 0)}" if read else after
-        over = status is None or ChainStatus(status.decode()).final
-        return LogSlice(tuple(events), reached, more=len(texts) > lines + 1, over=over)
+        read = [LogLine.parse(chain_id, number, text) for number, text in enumerate(texts[:count], start=first)]
+        return LogSlice(
+            events=tuple(joined.from_iterable(line.events() for line in read)),
+            lines=len(read),
+            place=read[-1].place if read else None,
+            more=len(texts) > count,
+            over=status is None or ChainStatus(status.decode()).final,
+        )
 
-    async def _with_answer(self, chain_id: str, event: EventView, visible_to: VisibleTo) -> EventView:
-        """The last event of a chain says the answer (F1)."""
-        record = await self._records.read(chain_id, visible_to)
+    async def with_answer(self, chain_id: str, events: Sequence[EventView]) -> tuple[EventView, ...]:
+        """These events; the last one of a chain says the answer (F1)."""
+        ends = [event for event in events if event.type in FINAL_FACTS]
+        record = await self._records.read(chain_id, _everybody) if ends else None
         answer = chain_view.view_of(record).answer if record else None
         if answer is None:
-            return event
-        return msgspec.structs.replace(event, details={**event.details, "answer": in_full(answer)})
+            return tuple(events)
+        said = {"answer": in_full(answer)}
+        return tuple(
+            structs.replace(event, details={**event.details, **said}) if event in ends else event for event in events
+        )
 
     # ---- one chain --------------------------------------------------------------------------------------------------
 

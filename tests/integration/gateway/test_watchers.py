@@ -1,0 +1,37 @@
+"""Many event streams of one chain, over a real server that counts what is read of it."""
+
+import asyncio
+from typing import Any
+
+from haltpoint.contracts.facts import FactType
+from haltpoint_gateway.event_stream import follow
+from haltpoint_gateway.shared_logs import LINES
+from tests.integration.gateway.conftest import System
+
+
+async def _calls(system: System, command: str) -> int:
+    """How often the server has carried out a command."""
+    counted: Any = await system.redis.info("commandstats")
+    return int(counted.get(f"cmdstat_{command}", {"calls": 0})["calls"])
+
+
+async def test_two_hundred_watchers_read_the_log_and_the_answer_once(system: System) -> None:
+    chain_id = await system.submit()
+    for _ in range(2 * LINES + 5):
+        await system.tell(chain_id, FactType.STEP_STARTED)
+    await system.end(chain_id)
+    lines, hashes = await _calls(system, "lrange"), await _calls(system, "hgetall")
+    gateway = system.gateway
+
+    async def watch() -> bytes:
+        stream = follow(gateway.logs, gateway.watchers, chain_id, None)
+        return b"".join([bytes(piece) async for piece in stream])
+
+    seen = set(await asyncio.gather(*(watch() for _ in range(200))))
+
+    (text,) = seen
+    assert text.count(b"event: ") == 2 * LINES + 6
+    assert text.count(b'"answer":') == 1
+    reads = await _calls(system, "lrange") - lines
+    assert reads <= 6, "three blocks, and the chain once for its answer"
+    assert await _calls(system, "hgetall") - hashes <= 4
