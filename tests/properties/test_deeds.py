@@ -69,8 +69,6 @@ class Drawn:
         tool = self._draw(st.sampled_from(TOOLS))
         arguments = json.dumps({"to": self._draw(st.text(max_size=20))})
         fields = {"tool": tool.name, "args": arguments}
-        calls = [] if kind in ("skill", "under way") else self._calls(name)
-        worked: dict[str, Any] = {"calls": calls} if calls else {}
         if kind == "skill":
             below = Drawn(self._draw, child_id(name), levels - 1)
             self.children[below.record.id] = below.record
@@ -83,36 +81,23 @@ class Drawn:
                 **({"receipt": receipt} if receipt else {}),
             }
         if kind == "succeeds":
-            return {**fields, "receipt": _told(OK, **worked, **self._deed(tool, name, arguments))}
+            return {**fields, "receipt": _told(OK, **self._deed(tool, name, arguments))}
         if kind == "is given back":  # the receipt of an earlier call, which has its line
             deed = deed_of(tool, arguments, "{}")
-            self.effects = [one for one in self.effects if not one.startswith(f"{name}/")]
             told = {} if deed is None else {"deed": msgspec.to_builtins(deed)}
-            return {**fields, "receipt": _told(OK, **worked, **told, cached=True)}
+            return {**fields, "receipt": _told(OK, **told, repeats="c.x.1")}
         if kind == "happened":
             resolution = _told(OK, by="ann", **self._deed(tool, name, arguments))
             return {
                 **fields,
-                "earlier": {1: _told(failed(), **worked)},
+                "earlier": {1: _told(failed())},
                 "resolution": resolution,
                 "resolution_data": "{}",
             }
         receipts = {"fails": failed(), "asks": asks()}
         if kind in receipts:
-            return {**fields, "receipt": _told(receipts[kind], **worked)}
-        return {**fields, "in_doubt": _told(failed(), **worked)} if kind == "in doubt" else fields
-
-    def _calls(self, name: str) -> list[dict[str, Any]]:
-        made: list[dict[str, Any]] = []
-        for number in range(1, self._draw(st.integers(0, 2)) + 1):
-            tool = self._draw(st.sampled_from(TOOLS))
-            call: dict[str, Any] = {"tool": tool.name, "key": f"{name}/{number}"}
-            if self._draw(st.booleans()):
-                call["error"] = self._draw(st.sampled_from(["NOT_FOUND", "IN_DOUBT"]))
-            else:
-                call |= self._deed(tool, call["key"], "{}")
-            made.append(call)
-        return made
+            return {**fields, "receipt": _told(receipts[kind])}
+        return {**fields, "in_doubt": _told(failed())} if kind == "in doubt" else fields
 
     def _deed(self, tool: ToolSpec, name: str, arguments: str) -> dict[str, Any]:
         """What the worker, or a person's answer, writes down."""

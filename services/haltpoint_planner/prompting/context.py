@@ -251,7 +251,7 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...], undone: froze
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
     step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
-    own = () if told.cached or told.deed is None or not outcome.satisfies else (told.deed.says,)
+    own = () if told.repeats or told.deed is None or not outcome.satisfies else (told.deed.says,)
     says = (*inside, *(f"{one} (undone since)" if stored.id in undone else one for one in own))
     return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, says)
 

@@ -16,8 +16,8 @@ from msgspec import json
 from msgspec.structs import replace
 from redis.exceptions import RedisError
 
-from haltpoint.chain.checks.checked import alike
 from haltpoint.chain.checks.deeds import shown
+from haltpoint.chain.model.signatures import with_defaults
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -77,7 +77,8 @@ class Effect:
 
 def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     """The effect of a call with these arguments (JSON text): equal values in other spellings make the same one."""
-    given, plain = alike(spec, arguments), json.decode(arguments or "{}")
+    given = with_defaults(json.decode(arguments or "{}"), spec.parameters)
+    plain = json.decode(arguments or "{}")
     parts: list[Any] = []
     words = ""
     for text, name, _, _ in Formatter().parse(spec.effect_key or ""):

@@ -25,7 +25,6 @@ from haltpoint_tool_worker.admission.effects import Effect, EffectKeys
 from haltpoint_tool_worker.admission.given import persons_values, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.rules import rule_for
-from haltpoint_tool_worker.admission.said_before import denied_before, repeated
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.asking import ask
 from haltpoint_tool_worker.hooks.before import HookRun
@@ -101,7 +100,7 @@ class Judges:
         self._judges: tuple[Callable[[Case], Awaitable[Refusal | None]], ...] = (
             self._hooks,
             self._origins,
-            self._said_before,
+            self._chain,
             self._policy,
             self._effect,
             self._person,
@@ -146,13 +145,9 @@ class Judges:
         made_up = f"its {found[0]} must come from {origin}, and no result of this chain holds the value{since}"
         return case.blocked(made_up, builtin.PROVENANCE)
 
-    async def _said_before(self, case: Case) -> Refusal | None:
-        request, spec = case.job.request, case.tool.spec
-        case.reasons = (*(request.reasons or ()), *case.reasons)
-        if case.changed:
-            if denied_before(request, spec, case.text):
-                return case.blocked("a person denied exactly this call")
-            case.reasons += repeated(request, spec, case.text)
+    async def _chain(self, case: Case) -> Refusal | None:
+        """The reasons that the chain's own judges have sent with the order."""
+        case.reasons = (*(case.job.request.reasons or ()), *case.reasons)
         return None
 
     async def _policy(self, case: Case) -> Refusal | None:

@@ -90,8 +90,6 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = (
             None
         )
-        denied: Annotated[tuple[str, ...] | None, Meta(description="signatures of calls that a person denied")] = None
-        done: Annotated[dict[str, str] | None, Meta(description="signatures of effects that happened -> words")] = None
         notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
         position: int = 0
         tenant: str | None = None

@@ -51,12 +51,13 @@ class Grant(Contract):
 
 
 class ReasonKind(StrEnum):
-    """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, or the runtime itself."""
+    """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, a no before, or the runtime."""
 
     DESTRUCTIVE = "destructive"
     RULE = "rule"
     HOOK = "hook"
     TOOL = "tool"
+    DENIED = "denied"
     ASK_BEFORE = "ask_before"
     UNASKED = "unasked"
     TARGET = "target"

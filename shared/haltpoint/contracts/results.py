@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 from haltpoint.contracts.base import Contract, Seconds
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.work.ledger import Ledger
 
 Data = TypeVar("Data", default=dict[str, Any])
 
@@ -204,7 +205,7 @@ class Metadata(Contract):
     """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
 
     `whole` counts the bytes of uncut data that are kept under the action's id (H3). `nested_successes` are the tools
-    that succeeded in the chain of a skill with steps (F1), `effects` are deeds and denials in it (C14).
+    that succeeded in the chain of a skill with steps (F1).
     `deed` is what a call with effects did (F1). `sources` says of a place in the arguments where its value comes from
     (C13).
     """
@@ -221,13 +222,14 @@ class Metadata(Contract):
     started_at: int = 0
     duration_ms: int = 0
     truncated: bool = False
-    cached: Annotated[bool, Meta(description="the result is an earlier call's: nothing ran for this one (C14)")] = False
-    repeats: Annotated[str, Meta(description="the action whose receipt this is, when it is an earlier call's")] = ""
+    repeats: Annotated[str, Meta(description="the action whose receipt this is: nothing ran for this one (B4)")] = ""
     whole: int = 0
     hooks: tuple[HookRecord, ...] = ()
     arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
     nested_successes: tuple[str, ...] = ()
-    effects: tuple[str, ...] = ()
+    ledger: Annotated[Ledger, Meta(description="what the chain of a skill or an agent has added (C14)")] = field(
+        default_factory=dict
+    )
     by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
     source: Annotated[SourceKind | None, Meta(description="whose words the data are, when no tool's (I4)")] = None
     approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (

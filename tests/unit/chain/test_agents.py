@@ -594,18 +594,6 @@ def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
     assert whole.root.thought.kind is ThoughtKind.ACT
 
 
-@pytest.mark.parametrize("repaired", [True, False])
-def test_a_call_of_an_agent_never_asks_and_an_equal_one_gets_the_same_receipt(repaired: bool) -> None:
-    whole = tree()
-    decision = whole.root.propose(call("billing", task="Refund order 17"), repaired=repaired)
-    child = whole.begun(decision)
-    child.propose(content="No.")
-    whole.report(child)
-    whole.look(whole.root).propose(call("billing", task="Refund order 17"))
-    assert len(whole.stories) == 2
-    assert whole.root.told("action.completed")[-1]["cached"] == "c.react.1"
-
-
 # ---- many trees -----------------------------------------------------------------------------------------------------
 
 

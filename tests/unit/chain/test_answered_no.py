@@ -1,7 +1,6 @@
 """C12: what a person answers to a question of the model binds its later calls, as the words of the goal do."""
 
 import pytest
-from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.limits import Policy
@@ -10,8 +9,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
-from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
@@ -232,32 +230,3 @@ def test_c12_what_a_person_answered_holds_for_other_words_of_the_goal(said: str,
 
     story.propose(call("send_mail"))
     assert must("send_mail", said)[0] in [one.words for one in story.dispatches[-1].reasons]
-
-
-@pytest.mark.parametrize("ran", [False, True])
-def test_c12_a_no_holds_for_a_call_that_a_limit_has_kept_from_running(*, ran: bool) -> None:
-    pay = structs.replace(PAY, retry=Retry(attempts=3))
-    story = Story(Task(goal=GOAL, parallel=2), SEND, pay, human_tool.SPEC, policy=Policy(patterns=PATTERNS))
-    story.submit()
-    steps = (Step(id="a", required_tools=("send_mail",)), Step(id="b", required_tools=("pay_invoice",)))
-    story.draft(plan(*steps), intent=READ)
-    first, second = story.thoughts[-2:]
-    story.propose(call("pay_invoice"), thought=second)
-    _fail(story, ErrorType.RATE_LIMIT, limit="x")
-    if ran:
-        story.due(at=story.now + 21_000)
-        _fail(story, ErrorType.SERVER)
-    story.propose(content="Should I really do this?", thought=first)
-    story.answer(RequestKind.INPUT, text="No")
-    for _ in range(10):
-        story.due(at=story.now + 5_000)
-
-    assert story.tools_called == ["pay_invoice"] * (3 if ran else 2)
-    assert [one.words for one in story.dispatches[-1].reasons] == ([] if ran else must("pay_invoice", "No"))
-
-
-def _fail(story: Story, kind: ErrorType, limit: str = "") -> None:
-    """The call fails without an effect and may run again; of a `limit`, it has not run."""
-    fault = ErrorInfo(kind, "not now", recoverable=True, no_effect=True, retry_after=20.0)
-    told = Metadata(tool="pay_invoice", limit=limit, again=True)
-    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=told))

@@ -5,10 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.answers import WhyNot
@@ -832,23 +830,6 @@ LIMITS = Intent(
     ask_before=(entry("ask me", "send_*"), entry("sure?", "pay_*", "secret")),
     forbidden=(entry("no secrets", "secret"),),
 )
-
-
-def test_c14_an_order_says_which_calls_a_person_denied() -> None:
-    story = told("Do it", intent=LIMITS)
-    story.submit()
-    story.propose(call("find_person"))
-    story.result(OK)
-    story.propose(call("pay_invoice"))
-    assert not story.dispatches[-1].denied
-    story.result(ASKED)
-    story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    story.result(OK)
-    story.propose(call("send_message"))
-    story.result(ASKED)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
-    story.propose(call("pay_invoice", bill="two"))
-    assert story.dispatches[-1].denied == (signature_of(compiled(SEND), "{}"),)
 
 
 @pytest.mark.parametrize("mode", Mode)

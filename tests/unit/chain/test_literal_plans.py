@@ -12,7 +12,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.advice import BY_TYPE
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, failed, line_plan, plan, spec, tool_step
@@ -71,13 +71,6 @@ def test_the_facts_tell_the_whole_story() -> None:
     assert told.told("action.completed") == [
         {"step_id": "s1", "action_id": "c.s1.1", "n": 1, "tool": "note", "next_action": "continue"}
     ]
-
-
-def test_the_fact_of_a_result_that_its_worker_had_kept_says_so() -> None:
-    told = story(plan(tool_step("s1")))
-    told.result(Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(cached=True)))
-    assert told.told("action.completed")[-1]["cached"] is True
-    assert told.chain.status is ChainStatus.COMPLETED
 
 
 def test_a_result_that_nothing_refers_to_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,17 +151,6 @@ def test_i2_an_agent_that_is_called_like_a_tool_is_decided_for_with_no_confidenc
     assert (begun(tree.root), tree.root.told("chain.routed")[0]["confidence"]) == (["billing"], 0.0)
 
 
-def test_i2_several_agents_work_side_by_side_where_so_much_may_be_under_way() -> None:
-    tree = routing(parallel=2)
-    tree.root.take(decision("billing", "technical"))
-    assert begun(tree.root) == ["billing", "technical"]
-    one, other = tree.begun(tree.root.last), tree.begun(tree.root.last, 1)
-    for child in (other, one):
-        child.propose(content="Done.")
-        assert tree.report(child).chain.status is ChainStatus.EXECUTING
-    assert tree.root.thought.receipts == ("c.route.1", "c.route.2")
-
-
 def test_i2_several_agents_work_one_after_the_other_where_one_thing_may_be_under_way() -> None:
     tree = routing()
     tree.root.take(decision("billing", "technical"))
@@ -343,17 +332,6 @@ def test_d1_a_refused_call_beside_one_that_was_sent_is_a_strike_and_a_round() ->
     assert tree.root.chain.routing.rounds == 1
 
 
-def test_i2_a_lookup_that_its_receipt_answers_is_a_round() -> None:
-    tree = routing()
-    tree.root.propose(call("find_order", query="17"))
-    ran = Metadata(tool="find_order", action_id="c.route.1", started_at=tree.root.now)
-    tree.root.result(Outcome(success=True, next_action=NextAction.CONTINUE, metadata=ran))
-    tree.root.propose(call("find_order", query="17"))
-    assert tree.root.told("action.completed")[-1]["cached"] == "c.route.1"
-    assert tree.root.chain.routing is not None
-    assert tree.root.chain.routing.rounds == 2
-
-
 @pytest.mark.usefixtures("forms")
 def test_i2_a_question_in_a_wrong_form_is_no_strike_where_no_tool_is_configured_either() -> None:
     tree = routing(tools=())
@@ -469,7 +447,7 @@ def test_d3_none_of_them_goes_back_to_the_model_with_a_new_row_of_strikes() -> N
     assert begun(tree.root) == ["billing"]
 
 
-USELESS = [Proposal(content="x", faults=("the reply is cut off",)), decision("billing"), decision("legal")]
+USELESS = [Proposal(content="x", faults=("the reply is cut off",)), decision("legal")]
 
 
 @pytest.mark.parametrize("reply", USELESS)

@@ -246,31 +246,6 @@ def test_b3_two_questions_may_expire_at_once() -> None:
     assert (story.chain.status, story.final_facts) == (ChainStatus.FAILED, ["chain.failed"])
 
 
-def test_c14_of_two_equal_effects_in_two_steps_the_second_waits_for_the_first() -> None:
-    story = literal(
-        tool_step("a", call("send", to="ann")),
-        tool_step("b", call("send", to=" ann")),
-        tool_step("c", call("send", to="bo")),
-    )
-    assert names(story) == ["c.a.1", "c.c.1"]
-    story.result(action=of(story, "c.a.1"))
-    assert names(story)[2:] == ["c.b.1"]
-
-
-def test_c12_the_first_call_under_ask_before_holds_those_of_the_other_steps() -> None:
-    said = Intent(
-        ask_before=(IntentEntry(tools=("send",), words="ask me"),),
-        effects_asked=(IntentEntry(tools=("send",), words="send"),),
-    )
-    story = Story(Task(goal="ask me, then send", parallel=3, intent=said), *TOOLS)
-    story.submit()
-    story.draft(Plan(steps=(Step(id="a", required_tools=("send",)), Step(id="b", required_tools=("send",)))))
-    story.propose(call("send", note="one"), thought=story.thoughts[1])
-    story.propose(call("send", note="two"), thought=story.thoughts[2])
-    assert names(story) == ["c.a.1"]
-    assert story.dispatches[0].reasons
-
-
 @pytest.mark.parametrize("siblings", list(Siblings))
 def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -> None:
     story = literal(tool_step("a", call("read")), tool_step("b", call("send"), call("read")), siblings=siblings)
@@ -544,20 +519,6 @@ def test_c14_an_equal_effect_of_a_skill_waits_too() -> None:
         assert list(story.chain.actions) == ["c.a.1"]
 
 
-def test_c14_equal_calls_are_known_when_their_references_are_resolved() -> None:
-    story = literal(
-        tool_step("a", call("read")), from_result("b", "send", "a.data.to"), from_result("c", "send", "a.data.to")
-    )
-    story.result(data='{"to":"ann"}')
-    assert (names(story)[1:], story.status_of("c")) == (["c.b.1"], StepStatus.READY)
-
-
-def test_c14_an_equal_read_of_one_proposal_waits_for_the_first_and_is_given_its_receipt() -> None:
-    story = open_ended()
-    story.propose(call("read"), call("read"), call("look"))
-    assert names(story) == ["c.react.1"]
-
-
 def test_h1_a_skill_whose_hooks_are_asked_begins_alone() -> None:
     skill = spec("skill", read_only=False, hooks=("pre",), plan=plan(tool_step("x", call("send"))))
     steps = plan(tool_step("a", call("skill")), tool_step("b", call("find")))
@@ -587,11 +548,6 @@ def test_b3_a_skill_that_is_asked_about_begins_its_chain_while_nothing_else_is_u
     assert story.tools_called == ["skill", "skill"]
     story.result(OK, '{"arguments":{}}')
     assert [type(one) for one in story.last.outputs] == [StartChild, Dispatch]
-
-
-def test_c8_many_equal_calls_wait_without_being_begun() -> None:
-    story = literal(*(tool_step(f"s{number}", call("send", to="ann")) for number in range(200)), parallel=2)
-    assert [run.status for run in story.chain.runs].count(StepStatus.IN_PROGRESS) == 1
 
 
 def test_c11_a_step_is_skipped_once() -> None:
@@ -656,22 +612,6 @@ def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed()
     before = story.chain
     story.hear_intent("c.foreign", None)
     assert story.chain is before
-
-
-@pytest.mark.parametrize(("hooks", "ids"), [((), ["c.a.1", "c.b.1"]), (("pre",), ["c.a.1"])])
-def test_c8_calls_of_one_tool_run_one_after_the_other_where_hooks_may_make_them_equal(
-    hooks: tuple[str, ...], ids: list[str]
-) -> None:
-    steps = plan(Step(id="a", required_tools=("send",)), Step(id="b", required_tools=("send",)))
-    story = Story(Task(goal="send to ann and bob", parallel=3), spec("send", read_only=False, hooks=hooks))
-    story.submit()
-    story.draft(steps, intent=Intent(effects_asked=(IntentEntry(tools=("send",), words="send"),)))
-    story.propose(call("send", to="ann"), thought=story.thoughts[1])
-    story.propose(call("send", to="bob"), thought=story.thoughts[2])
-    assert names(story) == ids
-    story.result()
-    assert names(story) == ["c.a.1", "c.b.1"]
-    assert bool(story.dispatches[-1].done) is bool(hooks), "hooks that make them equal are known by the worker"
 
 
 def test_c8_a_literal_chain_that_fails_later_keeps_no_result() -> None:

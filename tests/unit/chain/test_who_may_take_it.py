@@ -105,29 +105,6 @@ def test_i1_one_that_comes_while_a_person_thinks_is_not_called_in_its_place() ->
     assert fault.message.endswith("The agents: billing, general.")
 
 
-def test_d3_where_an_agent_of_a_decision_is_gone_a_person_chooses_another_too() -> None:
-    tree = routing(policy=Policy(strikes=1))
-    tree.root.take(decision("billing", "technical"))
-    child = tree.begun(tree.root.last)
-    child.no_thought(child.thought.thought_id)
-    with_tool(tree, "technical", internal=True)
-    tree.report(child)
-    assert offered(tree) == ["billing", "general"]
-    tree.root.answer(RequestKind.CLARIFICATION, option="general")
-    assert begun(tree.root) == ["general"]
-
-
-def test_c14_a_task_that_an_agent_has_done_is_not_done_again_because_a_person_chooses_it() -> None:
-    tree = routing(threshold=0.7)
-    tree.root.take(decision("billing"))
-    ended(tree)
-    tree.root.take(decision("billing", sure=0.1))
-    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
-    assert begun(tree.root) == []
-    assert [one.get("cached") for one in tree.root.told("action.completed")] == [None, "c.route.1"]
-    assert tree.root.told("chain.routed")[-1]["by"] == "ann"
-
-
 def test_hp215_where_no_agent_may_take_it_there_is_nobody_to_ask_about() -> None:
     tree = without("billing", "general", "technical", max_tool_retries=0)
     tree.root.take(decision("billing"))

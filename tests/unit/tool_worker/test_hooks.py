@@ -1,7 +1,6 @@
 """H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a receipt store of the test's."""
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -15,9 +14,7 @@ from pydantic import BaseModel
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
-from haltpoint.chain.checks.checked import signature_of
 from haltpoint.chain.checks.sources import written_over
-from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.doors import door
@@ -557,26 +554,6 @@ async def test_g5_a_reason_about_a_value_that_a_hook_has_changed_names_what_woul
     assert asked is not None
     assert [reason.words for reason in asked.reasons] == [words, others.words]
     assert [reason.value for reason in asked.reasons[:1]] == [written.get(place)]
-
-
-async def test_c14_a_call_that_a_hook_makes_equal_to_an_earlier_one_is_asked_about_or_refused() -> None:
-    """The core has looked at the call that was proposed; what hooks leave as it is was looked at there."""
-    made = tool_of(send_message)
-    assert made is not None
-    arguments = {"to": "ann", "text": "same"}
-    equal, signature = pre(lambda _: hook.modify(arguments)), signature_of(compiled(made.spec), json.dumps(arguments))
-
-    asked = await run_call("send_message", '{"to": "ann"}', equal, done={signature: "Done before. Again?"})
-    assert asked.outcome.confirmation is not None
-    assert [(one.kind.value, one.words) for one in asked.outcome.confirmation.reasons] == [
-        ("repeat", "Done before. Again?")
-    ]
-    refused = await run_call("send_message", '{"to": "ann"}', equal, denied=(signature,))
-    assert refused.outcome.error is not None
-    assert refused.outcome.error.message == "send_message was not called: a person denied exactly this call"
-    assert SENT == []
-    unchanged = await run_call("send_message", json.dumps(arguments), equal, done={signature: "?"}, denied=(signature,))
-    assert unchanged.outcome.success
 
 
 async def test_h1_a_block_beats_a_question() -> None:

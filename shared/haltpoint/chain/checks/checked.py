@@ -1,29 +1,20 @@
-"""A call that is being checked, and what the rules about its values and its repeats look at (CONTRACT C13, C14).
+"""A call that is being judged, and what its judges look at (CONTRACT C6, C13, C14)."""
 
-There is one signature per call, however a model spells it: names in any order, defaults of the schema filled in, texts
-in their canonical spelling (an IBAN with blanks, an address in capitals), numbers as the schema types them: "7" is 7
-where an integer is asked for, 7.0 is 7 everywhere. All else tells two calls apart.
-"""
-
-import hashlib
-import json
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, Self
 
-from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import without_confirmed
 from haltpoint.chain.checks.documents import SHORT
 from haltpoint.chain.checks.places import Leaf, leaves
 from haltpoint.chain.checks.sources import Known, provenance_fault, users_words
-from haltpoint.chain.checks.templates import MOST_LEVELS, fill, judged
-from haltpoint.chain.model.canonical import canonical
-from haltpoint.chain.model.references import read_json, references, write_json
-from haltpoint.chain.model.schemas import Compiled, compiled
+from haltpoint.chain.checks.templates import judged
+from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.schemas import compiled
+from haltpoint.chain.model.signatures import signature_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
-from haltpoint.chain.model.typed import Nodes, exact, walked
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -42,14 +33,15 @@ _PLAN: Final = Source(source=SourceKind.GOAL, where="plan")
 
 @dataclass(eq=False)
 class CheckedCall:
-    """A call of a step, its arguments fitting the schema. All else is worked out when it is asked for, and once: it is
-    of the moment, and made anew when an action has been added to the chain.
+    """A call of a step, which its judges look at. What they need is worked out when it is asked for, and once: it is of
+    the moment, and made anew when an action has been added to the chain. `held_to` stands in place of the step's mode.
     """
 
     work: Work
     index: int
     spec: ToolSpec
     arguments: dict[str, Any]
+    held_to: Mode | None = None
 
     @classmethod
     def proposed(cls, work: Work, index: int, call: ProposedCall) -> Self:
@@ -65,7 +57,7 @@ class CheckedCall:
     @property
     def mode(self) -> Mode:
         """How far the model is held to its word in it."""
-        return self.work.mode(self.index, self.spec.name)
+        return self.held_to or self.work.mode(self.index, self.spec.name)
 
     @cached_property
     def known(self) -> Known:
@@ -114,55 +106,3 @@ class CheckedCall:
     def signature(self) -> str:
         """What equal calls have in common."""
         return signature_of(compiled(self.spec), write_json(self.arguments))
-
-    @cached_property
-    def equal(self) -> list[Action]:
-        """The actions with a receipt that made the same call, as it was proposed or as hooks had it run."""
-        spec, name, found = compiled(self.spec), self.spec.name, list[Action]()
-        for one in self.work.receipts.values():
-            if one.tool == name and one.outcome is not None:
-                same = self.signature in {signature_of(spec, text) for text in (one.arguments, one.ran)}
-                found += [one] if same else []
-        return found
-
-    @cached_property
-    def nested(self) -> list["CheckedCall"]:
-        """The calls that a skill makes of it by its template; one that takes an earlier result is not known."""
-        tools, found = self.work.world.tools, list[tuple[CheckedCall, int]]([(self, 0)])
-        for made, level in found:  # grows while it is walked
-            plan = made.spec.plan if level < MOST_LEVELS else None
-            for step in () if plan is None else fill(plan, made.arguments).steps:
-                known = (one for one in step.actions if one.tool in tools and not any(references(one.arguments)))
-                found += (
-                    (CheckedCall(self.work, self.index, tools[one.tool], one.arguments), level + 1) for one in known
-                )
-        return [made for made, _ in found[1:]]
-
-
-def ledger_entry(spec: ToolSpec, arguments: str, at: int, action: str, mark: str) -> str:
-    """What one call did, as ledgers keep it: its signature, when it began (ms), its id, and done, in_doubt,
-    denied or failed.
-    """
-    return f"{signature_of(compiled(spec), arguments)} {at} {action} {mark}"
-
-
-@lru_cache(maxsize=2048)
-def signature_of(known: Compiled, text: str) -> str:
-    """Sixteen hex digits over the tool and its arguments (JSON text); of askHuman over what the question says."""
-    spec = known.spec
-    return hashlib.sha256(json.dumps([spec.name, alike(spec, text)], sort_keys=True).encode()).hexdigest()[:16]
-
-
-def alike(spec: ToolSpec, text: str) -> Any:
-    """The arguments of a call (JSON text) in the one form that equal calls have: defaults filled in, typed, trimmed."""
-    given = read_json(text)
-    if spec.name == human_tool.NAME:
-        given = human_tool.asked_in(given)
-    return walked(given, spec.parameters, spec.parameters, _scalar, filled=True)
-
-
-def _scalar(value: Any, leaves: Nodes) -> Any:
-    found = exact(value.strip(), leaves) if isinstance(value, str) else value
-    if isinstance(found, float) and found.is_integer():
-        return int(found)
-    return canonical(found) if isinstance(found, str) else found

@@ -12,14 +12,11 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import hand_on_fault
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
 from haltpoint.chain.checks.documents import SHORT
-from haltpoint.chain.checks.goal import intent_of, with_effects
-from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, tellable, unasked
+from haltpoint.chain.checks.intent import tellable
 from haltpoint.chain.checks.places import Leaf, is_at, is_default, is_target
-from haltpoint.chain.checks.repeats import decided_before, effect_before, repeat_fault
 from haltpoint.chain.checks.sources import MODEL, UNSAFE
 from haltpoint.chain.checks.templates import within
 from haltpoint.chain.model.canonical import ELSEWHERE, folders_of, form_of, plain
@@ -28,10 +25,8 @@ from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
-from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tools import ToolKind, ToolSpec
-from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import Correction, Violation
 
 SHOWN: Final = 20
@@ -66,22 +61,6 @@ _ANSWERED: Final = "This value is in what a person answered, and is not the whol
 _UNSEEN: Final = "It was not compared with your words and the results."
 
 
-def fault_of(checked: CheckedCall) -> Correction | None:
-    """The first reason to refuse a call, in this order: its form, the user's words, a person, the ledger, origins."""
-    work, tool = checked.work, checked.spec.name
-    fault = form_fault(checked) or forbidden(work, checked.mode, tool)
-    if fault is None and unasked(work, checked.mode, tool) is Treatment.REFUSE:
-        words = f"Nothing in the goal asks for {tool}, so it may not be called. Continue without it."
-        fault = Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=words)
-    if fault is None and checked.spec.kind is ToolKind.AGENT:
-        why = hand_on_fault(work, tool, checked.arguments)
-        fault = None if why is None else Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=why)
-    fault = fault or decided_before(checked)
-    if fault is None and checked.mode is not Mode.OFF:
-        fault = repeat_fault(checked) or checked.made_up
-    return fault
-
-
 def form_fault(checked: CheckedCall) -> Correction | None:
     """Whether the tool may be called here, with these arguments (C6, C9). The correction names no tool but the one that
     was called and those that may be shown (D1).
@@ -110,31 +89,17 @@ def form_fault(checked: CheckedCall) -> Correction | None:
     return Correction(violation=violation, tool=spec.name, message=text, form=form)
 
 
-def reasons_for(checked: CheckedCall, *, repaired: bool) -> tuple[Reason, ...]:
-    """The reasons to ask about a checked call; none: it may run. `repaired`: its JSON was broken (C9)."""
-    work, tool, found = checked.work, checked.spec.name, list[Reason]()
-    if with_effects(checked.spec):
-        words = f"The model wrote this call of {tool} as broken JSON, and its arguments are a guess."
-        found += (Reason(kind=ReasonKind.REPAIRED, words=words),) if repaired else ()
-        intent = intent_of(work)
-        entry = limit_on(work, intent.ask_before, checked.mode, tool)
-        if entry is not None and tool not in intent.approved:
-            words = f"{tool} must be approved first{said_of(work, entry)}."
-            found.append(Reason(kind=ReasonKind.ASK_BEFORE, words=words))
-        if unasked(work, checked.mode, tool) is Treatment.ASK:
-            found.append(Reason(kind=ReasonKind.UNASKED, words=f"Nothing in the goal asks for {tool}."))
-    if checked.mode is not Mode.STRICT:
-        return tuple(found)
-    targets = list(_unnamed(checked))
-    for leaf, source in targets[:SHOWN]:
+def targets(checked: CheckedCall) -> tuple[Reason, ...]:
+    """The reasons to ask about the values of a call that say to whom or where, and come from nobody (C13)."""
+    tool, found = checked.spec.name, list[Reason]()
+    unknown = list(_unnamed(checked))
+    for leaf, source in unknown[:SHOWN]:
         answered = source is not None and checked.known.is_answered(source)
         found.append(about_target(tool, leaf, source, answered=answered))
-    if len(targets) > SHOWN:
-        more = f"{len(targets) - SHOWN} more values of {tool}"
+    if len(unknown) > SHOWN:
+        more = f"{len(unknown) - SHOWN} more values of {tool}"
         words = f"{more} are not known to be in your words, nor whole in a result."
         found.append(Reason(kind=ReasonKind.TARGET, words=words))
-    if (done := effect_before(checked)) is not None:
-        found.append(Reason(kind=ReasonKind.REPEAT, words=f"{done} Make it again?"))
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from typing import Any, Final, assert_never
 
 from msgspec import structs
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import human_tool, ledger
 from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.chain.checks.exits import leave_out
 from haltpoint.chain.checks.goal import note_answer, of_answers, take_up
@@ -112,16 +112,19 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.NONE:
             text = f"{work.own.other}: {said or work.own.none_fits}"
             fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
+            ledger.deny(work, action, said)
             return fail_action(work, resolve_error(work, action, fault, said), fault)
         case Choice.REJECT:
             text = f"{work.own.denied}: {said or work.own.no}"
             fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
+            ledger.deny(work, action, said)
             return fail_action(work, resolve_error(work, action, fault), fault)  # the words of a no name nothing (C13)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
             unknown = ErrorInfo(ErrorType.UNKNOWN, work.own.did_not_happen, recoverable=True)
             fault = structs.replace((action.error and action.error.cause) or unknown, no_effect=True)
+            ledger.fail(work, action)
             return fail_action(work, resolve_error(work, action, fault, by=by), fault)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)

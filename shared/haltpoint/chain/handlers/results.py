@@ -12,8 +12,8 @@ from zlib import crc32
 
 import msgspec
 
+from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.repeats import note_effect, note_inside
 from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
@@ -56,7 +56,8 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if (rest := work.resting.get(action.id)) is not None and rest.until:
         return None
     if action.child:
-        note_inside(work, outcome)
+        ledger.take_back(work, outcome.metadata.ledger)
+        _note_inside(work, outcome)
         take_back(work, outcome.metadata)
     if outcome.metadata.undoable:
         work.done += (note_done(action, outcome.metadata.deed),)
@@ -71,8 +72,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
             return _begin_skill(work, action, spec, spec.plan, arguments)
     told: dict[str, Any] = {} if fault is None else {"error_type": fault.error_type.value}
-    if outcome.metadata.cached:
-        told["cached"] = True
     if fault is not None and not over and (rests := rest_for(work, action, outcome, body, fault)) is not None:
         work.resting = {**work.resting, action.id: rests}
         work.tell_action(FactType.ACTION_RESTING, action, until=rests.until, **told)
@@ -80,7 +79,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action, **told)
     action = msgspec.structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
     if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
-        note_effect(work, action)
         record(work, action)
         return succeed_beside(work, action) if outcome.satisfies and not work.run[action.step].status.done else None
     # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
@@ -93,6 +91,12 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if outcome.confirmation is not None:
         return _stop(work, action, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     return succeed(work, action)
+
+
+def _note_inside(work: Work, outcome: Outcome) -> None:
+    """Keep which tools succeeded in a child that is over (F1)."""
+    if more := set(outcome.metadata.nested_successes).difference(work.nested_successes):
+        work.nested_successes = tuple(sorted(more.union(work.nested_successes)))
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:

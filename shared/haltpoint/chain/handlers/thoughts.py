@@ -64,7 +64,7 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
-    work.status = ChainStatus.PLANNING
+    work.status, work.ledger = ChainStatus.PLANNING, work.task.ledger
     return assign(work) or begin_assigned(work)
 
 

@@ -23,10 +23,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. A limit held
     `limited` attempts back. `origins` are the actions whose receipts the worker looks into when it asks once more where
     values come from; `unasked` says why it need not. With `reasons` the worker asks a person before it runs the call;
-    `sources` go into the receipt, `notes` into its warnings. A hook may make another call of this
-    one: `denied` are the signatures of calls that a person denied, `done` what a tool with hooks has done, in words by
-    the signatures of its calls. `repeats`, for the log, is the action that had this effect
-    before.
+    `sources` go into the receipt, `notes` into its warnings. `would_ask`,
+    for the log: why a person would be asked in strict mode.
     """
 
     action: Action
@@ -42,9 +40,7 @@ class Dispatch(Struct, frozen=True, gc=False):
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
     notes: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    done: dict[str, str] = {}
-    repeats: str = ""
+    would_ask: tuple[str, ...] = ()
 
 
 @value
@@ -114,14 +110,13 @@ class Resolve:
 class StartChild:
     """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms).
 
-    `admitted`: a worker had the action before, and its hooks have let it pass. `repeats`: see `Dispatch`.
+    `admitted`: a worker had the action before, and its hooks have let it pass.
     """
 
     action: Action
     task: Task
     deadline: int
     admitted: bool = False
-    repeats: str = ""
 
 
 @value

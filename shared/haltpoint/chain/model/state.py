@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field, structs
 
-from haltpoint.chain.model.references import Graph
+from haltpoint.chain.model.references import Graph, read_json
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
@@ -19,6 +19,7 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant, SourceKind
 from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
 from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
@@ -94,6 +95,11 @@ class Action(Struct, frozen=True, gc=False):
     def ran(self) -> str:
         """The arguments with which it ran, hooks and people included, as JSON text."""
         return self.told.arguments or self.arguments
+
+    @property
+    def selected(self) -> bool:
+        """Whether a person has picked one of the options that its tool found (B4)."""
+        return bool(self.told.by) and self.satisfies and "selected" in read_json(self.data)
 
     @property
     def in_models_words(self) -> bool:
@@ -187,8 +193,8 @@ class Chain(Struct, gc=False):
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `nested_successes`
     are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is
-    what the goal asks for (C12), `effects` what was done or denied inside its skills (C14: `repeats.py`), `granted` the
-    yeses that cover later calls (C13).
+    what the goal asks for (C12), `ledger` what became of its effects, by the signatures of their calls (C14), `granted`
+    the yeses that cover later calls (C13).
     `below` is what its agents have used, and, of a limited budget, the whole shares of those that are at work.
     `unfulfilled` are effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
@@ -228,7 +234,7 @@ class Chain(Struct, gc=False):
     goal: str | None = None
     nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
-    effects: tuple[str, ...] = ()
+    ledger: Ledger = field(default_factory=dict)
     questions: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()

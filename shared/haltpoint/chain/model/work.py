@@ -79,11 +79,6 @@ class Work(Chain, kw_only=True, gc=False):
         others = {name: action for chain in self.world.tree for name, action in chain.actions.items()}
         return {**others, **self.actions}
 
-    @property
-    def ledger(self) -> tuple[str, ...]:
-        """What was done or denied inside of skills and agents, of the whole tree as far as it is known (C14)."""
-        return (*self.effects, *(entry for chain in self.world.tree for entry in chain.effects))
-
     def spent(self) -> Spent:
         """What the chain has used, with what its agents have and hold."""
         below = self.below

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import human_tool, ledger
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
 from haltpoint.chain.model.state import Action, OpenRequest
 from haltpoint.chain.model.statuses import WAITING, ActionStatus, PlanOrigin, StepStatus
@@ -124,6 +124,7 @@ def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenReq
         work.outputs.append(Withdraw(request.number, reason))
         close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
         if (action := work.actions.get(request.action_id)) is not None:
+            ledger.settle(work, action)
             work.keep(structs.replace(action, status=ActionStatus.DONE))
             if work.origin is PlanOrigin.LITERAL:
                 work.drop(action.id)

@@ -17,9 +17,10 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.intent import bounds_inside
-from haltpoint.chain.checks.repeats import denied_calls, done_calls
+from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.sources import origin_actions, written_over
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
+from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
@@ -84,6 +85,15 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure:
     return CheckedCall(work, index, spec, arguments)
 
 
+def send_literal(work: Work, call: CheckedCall) -> Next:
+    """The next call of a literal plan, unless a person's no stands against it."""
+    verdict = judge(call)
+    if isinstance(verdict, Refuse):
+        return step_failed(call.index, Code.TOOL_FAILED, verdict.correction.message)
+    reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
+    return send(work, call, reasons)
+
+
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     """The receipt of a step's last successful action as readers see it: the outcome's fields and `data`."""
     index = work.graph.index[wanted.step]
@@ -99,13 +109,12 @@ def send(
     call: CheckedCall,
     reasons: tuple[Reason, ...] = (),
     notes: tuple[str, ...] = (),
-    repeats: str = "",
 ) -> Next:
     """A checked call as the step's next action, for its queue, for a child chain or for a person; or the end, when the
     budget is used up or the call is too large.
 
     With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that. `notes` go into
-    the receipt's warnings. `repeats` is the action that had this effect before, for the log.
+    the receipt's warnings.
     """
     index, spec, literal = call.index, call.spec, work.origin is PlanOrigin.LITERAL
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
@@ -135,17 +144,17 @@ def send(
             drop_held(work, index, "a question was open")
         return ask_for_input(work, action, call.arguments)
     if spec.plan is not None and not spec.hooks and not reasons:
-        child = child_for(work, action, spec, spec.plan, call.arguments, repeats=repeats)
+        child = child_for(work, action, spec, spec.plan, call.arguments)
         return child if isinstance(child, StartChild) else StepEnd(index, child)
     if spec.kind is ToolKind.AGENT:
         handed_on = hand_on(work, action, call.arguments)
         return handed_on if isinstance(handed_on, StartChild) else StepEnd(index, handed_on)
     sources = {} if literal and not work.world.policy.sourced else call.sources
-    return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources, repeats=repeats)
+    return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources)
 
 
 def child_for(
-    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], **said: Any
+    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
 ) -> StartChild | Failure:
     """The chain that carries the action out, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.id) >= MOST_LEVELS:
@@ -163,8 +172,8 @@ def child_for(
     if bound.ask_before or bound.forbidden:
         passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
-    task = Task(goal=goal, plan=steps, undo=undo_of(work), above=work.task.path, **passed_on)
-    return StartChild(started, task, work.deadline, **said)
+    task = Task(goal=goal, plan=steps, undo=undo_of(work), above=work.task.path, ledger=work.ledger, **passed_on)
+    return StartChild(started, task, work.deadline, admitted=admitted)
 
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: tuple[Reason, ...] = ()) -> Next:
@@ -202,9 +211,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
-    """The order to a worker, with what it needs to ask once more where values come from, and to judge what a hook makes
-    of the call.
-    """
+    """The order to a worker, with what it needs to ask once more where values come from."""
     said["sources"] = dict(islice(sources.items(), MOST_SOURCES))
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
@@ -216,7 +223,4 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
         unasked = mode.value
     elif spec.provenance:
         origins = origin_actions(spec, work.receipts)
-    if not spec.read_only:
-        said["denied"] = denied_calls(work)
-        said["done"] = done_calls(work, action, spec)
     return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.checks.exits import explained, leave_out, unkept
 from haltpoint.chain.checks.goal import with_effects
 from haltpoint.chain.checks.owed import falls_short, unfulfilled
-from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
@@ -229,8 +229,8 @@ def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
     withdraw(work, why_withdrawn)
     for action in work.actions.values():
         rest = work.resting.get(action.id)
-        if action.status is not ActionStatus.DONE:
-            note_effect(work, structs.replace(action, outcome=rest.outcome) if rest and rest.until else action)
+        if rest is not None and rest.until:
+            ledger.settle(work, structs.replace(action, outcome=rest.outcome))
     for index in work.active:
         if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             drop_held(work, index, why_held)
@@ -270,7 +270,7 @@ def report(work: Work, fault: ErrorInfo | None = None, *, reported: bool = False
         started_at=work.created_at,
         duration_ms=max(0, work.now - work.created_at),
         nested_successes=work.nested_successes,
-        effects=work.effects,
+        ledger=ledger.additions(work),
         done=work.done,
         **told_of(work, reported=reported),
     )

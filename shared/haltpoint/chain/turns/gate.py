@@ -7,15 +7,13 @@ from typing import Final
 from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
-from haltpoint.chain.checks.intent import effects_of
 from haltpoint.chain.model.limits import used_up
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTED
 from haltpoint.contracts.work.thoughts import Proposal
@@ -63,59 +61,37 @@ def most_at_once(work: Work, index: int) -> int:
     return max(most, work.steps[index].parallel or 0) if work.origin is PlanOrigin.LITERAL else most
 
 
-def is_held(checked: CheckedCall, reasons: tuple[Reason, ...] = ()) -> bool:
-    """Whether a call has to wait for the receipts of others.
+def is_held(call: CheckedCall, *, asks: bool) -> bool:
+    """Whether a call has to wait for the receipts of others (C8).
 
-    Beside other calls of its step only a call that reads and does not ask may run, and only beside such calls; or an
-    agent beside agents, since each call inside is judged in its own chain. Of two equal calls with effects, also by way
-    of a skill, the second waits for the receipt of the first; so does a model's equal read in one step, and a call that
-    is asked about before its tool is called for the first time. A skill that hooks or a person are asked about begins
-    alone. An agent waits while anything is under way that may call a tool with effects that it may call too, and the
-    other way round: what it will call is not known yet (I1).
+    In its step calls run one at a time, but for those that only read and ask nobody. A model's effect runs beside no
+    other effect of the chain, and the call of an agent counts as one: what it will call is not known yet. `asks`: a
+    person is asked before the call runs. A skill about which hooks or a person are asked begins its chain with a yes,
+    so it begins alone.
     """
-    work, spec = checked.work, checked.spec
-    if not work.under_way():
+    work, spec = call.work, call.spec
+    if spec.plan is not None and (spec.hooks or asks):
+        return work.under_way() > 0
+    pending = _pending(work)
+    if not pending:
         return False
-    if spec.plan and (spec.hooks or reasons):
+    beside = [work.world.spec(action.tool) for action in pending if action.step == call.index]
+    reads = all(_only_reads(other) for other in (spec, *beside))
+    if beside and (asks or not reads):
         return True
-    others = [CheckedCall.of(work, one) for one in _pending(work)]
-    own = [one for one in others if one.index == checked.index]
-    together = (checked.spec, *(one.spec for one in own))
-    reading = all(one.read_only and not one.may_clarify for one in together)
-    if own and (reasons or not (reading or all(one.kind is ToolKind.AGENT for one in together))):
-        return True
-    if spec.read_only:
-        again = work.origin is not PlanOrigin.LITERAL and not spec.polls
-        return again and any(one.signature == checked.signature for one in own)
-    asks = any(reason.kind is ReasonKind.ASK_BEFORE for reason in reasons)
-    return any((asks and one.spec.name == spec.name) or _meet(checked, one) for one in others)
+    if work.origin is PlanOrigin.LITERAL or spec.read_only:
+        return False
+    return any(not work.world.spec(action.tool).read_only for action in pending)
+
+
+def _only_reads(spec: ToolSpec) -> bool:
+    return spec.read_only and not spec.may_clarify
 
 
 def _pending(work: Work) -> list[Action]:
     """The calls that are under way or asked about."""
-    numbers = ((index, number) for index in work.active for number in work.run[index].pending)
-    return [work.actions[work.action_id(index, number)] for index, number in numbers]
-
-
-def _meet(one: CheckedCall, other: CheckedCall) -> bool:
-    """Whether two calls may have the same effect."""
-    found = _changing if ToolKind.AGENT in (one.spec.kind, other.spec.kind) else _effects
-    return not found(one).isdisjoint(found(other))
-
-
-def _changing(checked: CheckedCall) -> set[str]:
-    """The tools with effects that a call may run, those of an agent included."""
-    spec = checked.spec
-    return {found for name in (spec.name, *spec.inside) for found in effects_of(checked.work, name)}
-
-
-def _effects(checked: CheckedCall) -> set[str]:
-    """The signatures of the effects of a call: its own, and those of the calls that a skill makes of it. Of a model's
-    call of a tool with hooks the name, since these may make an equal one of any other.
-    """
-    bound = checked.work.origin is not PlanOrigin.LITERAL
-    made = (one for one in (checked, *checked.nested) if not one.spec.read_only)
-    return {one.spec.name if bound and one.spec.hooks else one.signature for one in made}
+    names = [work.action_id(index, number) for index in work.active for number in work.run[index].pending]
+    return [work.actions[name] for name in names]
 
 
 def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:

@@ -60,6 +60,7 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         goal=goal_in(arguments),
         agent=action.tool,
         above=work.task.path,
+        ledger=work.ledger,
         assigned=Assignment(chains=chains, goal=users, floor=floor),
         intent=_intent(work, action.tool),
         budget=left,

@@ -1,19 +1,23 @@
 """The turns of a step with a model: check what it proposes, send its calls, ask again (C3, C6, C7, C8)."""
 
+import dataclasses
 from typing import Final
+
+from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import called_by_another, decided, must_decide, router, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.exits import excused, last_error, not_needed, skippable, way_out
-from haltpoint.chain.checks.intent import forbidden, look_at_goal
+from haltpoint.chain.checks.intent import look_at_goal
+from haltpoint.chain.checks.judges import judge
+from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.owed import pattern_faults, remind, unfulfilled
-from haltpoint.chain.checks.reasons import fault_of, form_fault, reasons_for
-from haltpoint.chain.checks.repeats import answered_by, effect_before, give_back
+from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Next, StepEnd
+from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -21,7 +25,7 @@ from haltpoint.chain.turns.asking import is_only_question, is_question, new_ques
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import WHY, failed_by_tool, refused
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
-from haltpoint.chain.turns.receipts import succeed
+from haltpoint.chain.turns.receipts import give_back, succeed
 from haltpoint.chain.turns.routing import (
     accept,
     at_bound,
@@ -43,13 +47,11 @@ from haltpoint.chain.turns.strikes import (
 )
 from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_intent, think_step
 from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, StepDecision, Violation
-
-_LET_RUN: Final = (Violation.NO_PROVENANCE, Violation.STUCK)
-"""Faults of a call that runs in advisory mode all the same, and counts."""
 
 _NOTHING: Final = Proposal()
 
@@ -91,11 +93,6 @@ def consider(work: Work, index: int) -> Next | None:
     work.fresh = index
     if faults := unread(work, index, proposal):
         strike(work, index, *faults)
-    for place, call in enumerate(proposal.calls):
-        if left_aside(work, index, call) is None:
-            fault = form_fault(CheckedCall.proposed(work, index, call))
-            if fault is not None:
-                strike(work, index, fault, call=place, weighs=not is_result(work, index, fault))
     return None
 
 
@@ -169,9 +166,9 @@ def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
 
 
 def release(work: Work, index: int) -> Next | Gate | None:
-    """The next held call that will do, and may be sent now; `held` when it has to wait, None when there is none in this
-    turn. Only here provenance is checked, and while other calls of the step are under way nothing is refused: their
-    results may be origins.
+    """The next call of the proposal that may run; `held` when it has to wait, None when there is none in this turn.
+
+    While other calls of the step are under way nothing is refused: their results may be origins.
     """
     proposal = work.proposals.get(index, _NOTHING)
     most = max(limits.actions_per_turn(work.steps[index], work.world.policy), len(decided(work, proposal)))
@@ -181,31 +178,48 @@ def release(work: Work, index: int) -> Next | Gate | None:
             return None
         if place in work.verdicts.get(index, ()) or left_aside(work, index, proposed) is not None:
             continue
-        checked = CheckedCall.proposed(work, index, proposed)
-        fault, mode = fault_of(checked), checked.mode
-        if fault is not None and run.pending:
-            return Gate.HELD
-        if fault is not None and not (fault.violation in _LET_RUN and mode is Mode.ADVISORY):
-            strike(work, index, fault, call=place)
+        call = CheckedCall.proposed(work, index, proposed)
+        verdict = judge(call)
+        if isinstance(verdict, Refuse):
+            if run.pending:
+                return Gate.HELD
+            fault = verdict.correction
+            strike(work, index, fault, call=place, weighs=not is_result(work, index, fault))
             continue
-        earlier = answered_by(checked)
-        reasons = () if earlier else reasons_for(checked, repaired=proposal.repaired)
-        if is_held(checked, reasons):
+        reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
+        if is_held(call, asks=bool(reasons)):
             return Gate.HELD
-        ignored = forbidden(work, Mode.STRICT, checked.spec.name) if mode is Mode.ADVISORY and not earlier else None
-        if broken := tuple(one for one in (fault, ignored) if one is not None):
-            strike(work, index, *broken)
-        work.edit(index).taken = place
-        if not run.in_turn and not decided(work, proposal):
-            note_round(work, index)
-        if earlier is None:
-            done = effect_before(checked) if mode is Mode.ADVISORY else None
-            notes = (NOT_CONFIRMED,) if checked.arguments != proposed.arguments else ()
-            return send(work, checked, reasons, notes, done.action_id if done else "")
-        if (end := succeed(work, give_back(work, index, earlier))) is not None:
-            return end
-        tell_held_once(work, index)
+        sent = _let_run(work, index, place, call, reasons)
+        if sent is not None:
+            return sent
     return None
+
+
+def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tuple[Reason, ...]) -> Next | None:
+    """Send a call that may run; None: it has the receipt of an answered lookup, and the step continues."""
+    proposal = work.proposals[index]
+    would_ask = _note_what_strict_says(work, call) if call.mode is Mode.ADVISORY else ()
+    work.edit(index).taken = place
+    if not work.run[index].in_turn and not decided(work, proposal):
+        note_round(work, index)
+    earlier = answered(call)
+    if earlier is None:
+        confirmed = call.arguments != proposal.calls[place].arguments
+        sent = send(work, call, reasons, (NOT_CONFIRMED,) if confirmed else ())
+        return replace(sent, would_ask=would_ask) if isinstance(sent, Dispatch) else sent
+    ended = succeed(work, give_back(work, index, earlier))
+    if ended is None:
+        tell_held_once(work, index)
+    return ended
+
+
+def _note_what_strict_says(work: Work, call: CheckedCall) -> tuple[str, ...]:
+    """What the judges would ask about in strict mode; what they would refuse is written down. The call runs."""
+    verdict = judge(dataclasses.replace(call, held_to=Mode.STRICT))
+    if isinstance(verdict, Refuse):
+        strike(work, call.index, verdict.correction)
+    reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
+    return tuple(reason.words for reason in reasons)
 
 
 def next_turn(work: Work, index: int) -> Next:
@@ -220,10 +234,8 @@ def next_turn(work: Work, index: int) -> Next:
     if ends_routing(work):
         return StepEnd(index)
     wrong = unread(work, index, proposal)
-    for place, verdict in sorted(work.verdicts.get(index, {}).items()):
-        # a result of this turn may have brought the value, or made the call another one
-        call = CheckedCall.proposed(work, index, proposal.calls[place])
-        wrong += () if run.in_turn and verdict.violation in _LET_RUN and fault_of(call) is None else (verdict,)
+    refused = work.verdicts.get(index, {})
+    wrong += tuple(refused[place] for place in sorted(refused))
     if run.in_turn:
         return _again(work, index, wrong, thought if wrong else None, again=False)
     if not wrong:

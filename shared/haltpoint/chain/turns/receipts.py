@@ -4,14 +4,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import human_tool, ledger
 from haltpoint.chain.checks.agents import decided, router, undecided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.owed import pattern_faults, remind
-from haltpoint.chain.checks.repeats import note_effect
 from haltpoint.chain.checks.sources import SAID, denied
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Resolve, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, Failure, OpenRequest
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
@@ -20,6 +19,7 @@ from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.ending import failed_by_tool, outcome_of
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
+from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import SourceKind
@@ -35,6 +35,8 @@ def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
     """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
     run = work.edit(action.step)
     older = run.last_ok
+    ledger.settle(work, action)
+    note_success(work, action)
     if succeeded and action.number > older:
         run.last_ok = action.number
     work.keep(action)
@@ -43,6 +45,26 @@ def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
             work.drop(action.id)
         if older not in (0, run.last_ok):
             work.drop(work.action_id(action.step, older))
+
+
+def note_success(work: Work, action: Action) -> None:
+    """Keep for the caller of a child that an action of it has succeeded (F1)."""
+    if action.satisfies and action_of(work.id) is not None:
+        work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
+
+
+def give_back(work: Work, index: int, earlier: Action) -> Action:
+    """Write an equal call of an answered lookup down, with that receipt (B4). It costs none of the budget."""
+    outcome = earlier.outcome
+    assert outcome is not None  # noqa: S101 - a person has answered it
+    metadata = replace(outcome.metadata, repeats=earlier.id, whole=0)
+    receipt = replace(outcome, metadata=metadata)
+    action = work.next_action(index, earlier.tool, earlier.arguments)
+    action = replace(action, status=ActionStatus.DONE, outcome=receipt, data=earlier.data)
+    work.begin(action)
+    work.outputs += (Record(action), Resolve(action))
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, repeats=earlier.id)
+    return action
 
 
 def succeed(work: Work, action: Action) -> StepEnd | None:
@@ -54,8 +76,6 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     step, run = work.steps[index], work.edit(index)
     kept, met = _count(work, action)
     ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
-    if "~" in work.id:  # a chain below another tells this one of its effects
-        note_effect(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()
     if kept or not work.graph.promises[index]:
@@ -130,9 +150,7 @@ def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
 def resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Action:
     """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
     outcome = outcome_of(fault, Metadata(tool=action.tool, by=by) if by else Metadata())
-    resolved = resolve(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
-    note_effect(work, resolved)
-    return resolved
+    return resolve(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
 
 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
@@ -156,6 +174,7 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
         asked = action.outcome and action.outcome.confirmation
         if asked and asked.on_timeout is OnTimeout.DENY:
             no = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
+            ledger.deny(work, action, "")
             return fail_action(work, resolve_error(work, action, no), no)
         kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
         known = None if kind is ErrorType.IN_DOUBT else True

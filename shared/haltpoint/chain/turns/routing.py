@@ -17,9 +17,9 @@ from haltpoint.chain.checks.agents import LONGEST_TASK, decided, progress, route
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import listed
 from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.judges import refusal
 from haltpoint.chain.checks.owed import owed, pattern_faults
-from haltpoint.chain.checks.reasons import fault_of, form_fault
-from haltpoint.chain.checks.repeats import answered_by, give_back
+from haltpoint.chain.checks.reasons import form_fault
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Next, StepEnd, step_failed
 from haltpoint.chain.model.state import Routing
@@ -28,7 +28,6 @@ from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.assigning import note_decision
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import succeed
 from haltpoint.chain.turns.strikes import no_decision, reset_strikes, strikes_exhausted, unread, violate
 from haltpoint.chain.turns.thinking import stand_in, think_step
 from haltpoint.contracts.people.humans import RequestKind
@@ -52,7 +51,7 @@ def decision_faults(work: Work, index: int, proposal: Proposal) -> tuple[Correct
 def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | None:
     """Why one agent cannot get the task: there is none of this name, or its call is wrong."""
     if work.world.spec(call.tool).kind is ToolKind.AGENT:
-        return fault_of(CheckedCall.proposed(work, index, call))
+        return refusal(CheckedCall.proposed(work, index, call))
     takers = listed(_takers(work, index))
     text = f"There is no agent {call.tool!r} to hand the task on to. Agents that can take it: {takers}."
     return Correction(violation=Violation.UNKNOWN_TOOL, tool=call.tool, message=text)
@@ -61,7 +60,7 @@ def _target_fault(work: Work, index: int, call: ProposedCall) -> Correction | No
 def _takers(work: Work, index: int) -> list[str]:
     """The agents that may get the task: those that the model may name, and a person may choose."""
     agents = [name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT]
-    return [name for name in agents if fault_of(_handing_on(work, index, name)) is None]
+    return [name for name in agents if refusal(_handing_on(work, index, name)) is None]
 
 
 def _handing_on(work: Work, index: int, name: str) -> CheckedCall:
@@ -139,7 +138,7 @@ def _unnamed(work: Work, index: int, why: str = "", *, asks: bool = True) -> Nex
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:
-    """A person has chosen the agent: its call is sent, unless an equal one has a receipt. What may be chosen can have
+    """A person has chosen the agent: its call is sent. What may be chosen can have
     changed since the question; then the model decides once more.
     """
     reset_strikes(work, index)
@@ -151,8 +150,7 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:
         routed = msgspec.structs.replace(routed, reasoning=judged.reasoning, confidence=judged.confidence)
     _note(work, index, routed)
     call = _handing_on(work, index, name)
-    earlier = answered_by(call)
-    return send(work, call) if earlier is None else succeed(work, give_back(work, index, earlier))
+    return send(work, call)
 
 
 def note_round(work: Work, index: int) -> None:

@@ -6,11 +6,11 @@ whether it may have it. With `parallel` 1 this is one step at a time, and one th
 """
 
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
+from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.reasons import reasons_for
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -22,18 +22,17 @@ from haltpoint.chain.model.outputs import (
     Think,
 )
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.state import Action, Failure, Rest
+from haltpoint.chain.model.state import Failure
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
-from haltpoint.chain.turns.dispatching import literal_call, send, send_again
+from haltpoint.chain.turns.dispatching import literal_call, send_again, send_literal
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, is_acting, too_late
 from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out, tell_held_once
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.work.plans import ValidationMode
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -73,17 +72,20 @@ def advance(work: Work, wanted: Next | None) -> None:
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     """Send an action, as the step's next one unless it was under way before."""
     action = wanted.action
-    told: dict[str, int | str] = {}
+    told: dict[str, Any] = {}
     if isinstance(wanted, StartChild):
         before, told["child"] = wanted.admitted, action.child
-    elif before := wanted.again:
-        told["attempt"] = action.attempt
-    if wanted.repeats:
-        told["repeats"] = wanted.repeats
+    else:
+        before = wanted.again
+        if before:
+            told["attempt"] = action.attempt
+        if wanted.would_ask:
+            told["would_ask"] = wanted.would_ask
     if before:
         work.keep(action)
     else:
         work.begin(action)
+    ledger.begin(work, action)
     work.outputs.append(wanted)
     work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
 
@@ -149,23 +151,11 @@ def _awake(work: Work, index: int) -> Next | None:
             continue
         if rest.until > work.now:
             continue
-        action = work.actions[name]
-        reasons = _reasons_since(work, action, rest)
-        wanted = send_again(work, action, reconcile=rest.reconcile, reasons=reasons)
+        wanted = send_again(work, work.actions[name], reconcile=rest.reconcile)
         if isinstance(wanted, Dispatch):
             work.resting = {**work.resting, name: replace(rest, until=0)}
         return wanted
     return None
-
-
-def _reasons_since(work: Work, action: Action, rest: Rest) -> tuple[Reason, ...]:
-    """Why a person is asked about a call that has not run yet, for a limit: they may have said since that they want to
-    be asked.
-    """
-    if rest.attempts > 0 or action.id in work.approvals or work.origin is PlanOrigin.LITERAL:
-        return ()
-    reasons = reasons_for(CheckedCall.of(work, action), repaired=False)
-    return tuple(reason for reason in reasons if reason.kind is ReasonKind.ASK_BEFORE)
 
 
 def _through_gate(work: Work, index: int) -> Next | None:
@@ -173,7 +163,7 @@ def _through_gate(work: Work, index: int) -> Next | None:
     calls is left or under way. A step that is ready begins with it.
     """
     step, call = work.steps[index], literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-    if isinstance(call, CheckedCall) and work.active and is_held(call):
+    if isinstance(call, CheckedCall) and work.active and is_held(call, asks=False):
         return None
     if work.run[index].status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
@@ -183,7 +173,7 @@ def _through_gate(work: Work, index: int) -> Next | None:
         work.tell(FactType.STEP_STARTED, index, **ignored)
     run = work.run[index]
     if isinstance(call, CheckedCall):
-        return send(work, call)
+        return send_literal(work, call)
     if call is not None:
         if not step.actions[run.taken].optional:
             return StepEnd(index, call)

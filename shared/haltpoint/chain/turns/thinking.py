@@ -151,7 +151,7 @@ def stand_in(work: Work, why: str) -> str:
     """What the user reads when the model gave no words: why, then each successful result in the order of the plan, that
     of an agent in its words.
     """
-    done = (one for one in work.actions.values() if one.satisfies and not one.told.cached)
+    done = (one for one in work.actions.values() if one.satisfies and not one.told.repeats)
     told = ((one.tool, _words_of(one)) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
     return "\n".join((f"{work.own.unanswered}: {why}.", *((work.own.results, *lines) if lines else ())))

@@ -107,7 +107,9 @@ def violation(one: ViolationView, *, routing: bool = False) -> Iterator[Line]:
 def called(action: ActionView) -> Iterator[Line]:
     """A call, where it runs when that is no worker, and as what it ran; nothing when a person gave the result (D3)."""
     if not (action.receipt and action.receipt.metadata.by and not action.arguments):
-        below = "cached, did not run" if action.cached else f"chain {action.child}" if action.child else ""
+        below = (
+            f"the receipt of {action.repeats}" if action.repeats else f"chain {action.child}" if action.child else ""
+        )
         yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
     if action.ran is not None:
         yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")

@@ -27,7 +27,7 @@ class ActionView(View):
     sources: dict[str, Source] = Field(default_factory=dict)
     ran: dict[str, Any] | None = None
     status: str
-    cached: bool = False
+    repeats: str = ""
     receipt: ToolResult | None = None
     child: str | None = None
     started_at: datetime | None = None
@@ -58,7 +58,7 @@ class ActionRecord(View):
     tool: str
     input: dict[str, Any] = Field(default_factory=dict)
     status: str
-    cached: bool = False
+    repeats: str = ""
     expected: str = ""
     result: dict[str, Any] | None = None
     error: ActionError | None = None

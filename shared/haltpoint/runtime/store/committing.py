@@ -44,7 +44,7 @@ _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 BESIDE_PLAN: Final = (
-    *("goal", "case", "nested_successes", "intent", "effects"),
+    *("goal", "case", "nested_successes", "intent", "ledger"),
     *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals", "done", "undoing"),
     "routing",
 )

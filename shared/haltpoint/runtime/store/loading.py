@@ -29,6 +29,7 @@ from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Strike
@@ -57,8 +58,8 @@ class StoredPlan(Strict):
     `begun`: that of the task, if it has one, was taken up.
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
-    `nested_successes` the tools that succeeded inside the skills that were called, `effects` the signatures of their
-    calls, `questions` those that the model asked while planning, `answers` a person's words to them, `granted` the
+    `nested_successes` the tools that succeeded inside the skills that were called, `ledger` what became of its
+    effects, `questions` those that the model asked while planning, `answers` a person's words to them, `granted` the
     yeses that cover later calls, `verdicts` the calls of proposals that are refused, `resting` the actions that wait
     for a moment, `approvals` a person's yes to an action.
     """
@@ -70,7 +71,7 @@ class StoredPlan(Strict):
     case: tuple[Strike, ...] = ()
     nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
-    effects: tuple[str, ...] = ()
+    ledger: Ledger = field(default_factory=dict)
     questions: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()

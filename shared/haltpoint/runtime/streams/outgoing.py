@@ -73,8 +73,6 @@ class Envelope:
                 reasons=output.reasons or None,
                 sources=output.sources or None,
                 notes=output.notes or None,
-                denied=output.denied or None,
-                done=output.done or None,
                 position=output.position,
                 tenant=task.tenant,
                 user=task.user,

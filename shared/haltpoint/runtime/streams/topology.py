@@ -21,7 +21,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HaltpointError
 
-FORM: Final = "3"
+FORM: Final = "4"
 """Of the rows (`store/rows.py`). A release that stores chains in another form has another one, and refuses to start
 while chains of this form are under way (HP-022).
 """

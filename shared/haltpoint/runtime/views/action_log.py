@@ -54,7 +54,7 @@ def _record(
         tool=action.tool,
         input=starred(action.arguments if action.ran is None else action.ran),
         status=status,
-        cached=action.cached,
+        repeats=action.repeats,
         expected=without_secrets(expected),
         result=starred(receipt.data) if receipt is not None and receipt.satisfies else None,
         error=None

@@ -97,7 +97,7 @@ def _deeds(tree: Tree, allowed_by: str | None = None) -> Iterator[Deed]:
     }
     for told in tree.actions:
         action, receipt = told.action, told.action.receipt
-        if receipt is not None and receipt.metadata.cached:
+        if receipt is not None and receipt.metadata.repeats:
             continue  # an earlier call's receipt: its deed is listed there (C14)
         by = (receipt is not None and receipt.metadata.by) or approved.get(action.id) or allowed_by
         at = _ended(tree.chain, action)

@@ -99,7 +99,7 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionVi
         sources=receipt.metadata.sources if receipt is not None else {},
         ran=_ran(stored),
         status=status,
-        cached=receipt is not None and receipt.metadata.cached,
+        repeats="" if receipt is None else receipt.metadata.repeats,
         receipt=receipt,
         child=stored.child or None,
         started_at=started,

@@ -28,7 +28,7 @@ def _undoable(record: ChainRecord) -> Iterator[tuple[float, str, str]]:
     for step in view_of(record).steps:
         for action in step.actions:
             receipt = action.receipt
-            if receipt is not None and receipt.metadata.undoable and not receipt.metadata.cached:
+            if receipt is not None and receipt.metadata.undoable and not receipt.metadata.repeats:
                 ended = receipt.metadata.started_at + receipt.metadata.duration_ms
                 yield ended, action.tool, action.id
     for below in record.children.values():

@@ -1,0 +1,456 @@
+"""One ledger of the root chain (CONTRACT C14), a person's no (C6, E4), and answered lookups (B4)."""
+
+import json
+
+import msgspec
+import pytest
+
+from haltpoint.chain.checks.templates import with_skills
+from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.outputs import Report
+from haltpoint.chain.model.statuses import ChainStatus, StepStatus
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.policy import Treatment
+from haltpoint.contracts.reasons import ReasonKind
+from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.ledger import Became, Entry
+from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Mode, Style, Task
+from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
+from tests.unit.chain.story import Story
+from tests.unit.chain.test_children import below, tell_parent
+
+AMOUNT = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "eur": {"type": "integer", "default": 5}},
+}
+PAY = ToolSpec(name="pay", parameters=AMOUNT)
+SET = ToolSpec(name="set", parameters=AMOUNT, idempotent=True)
+RUN = ToolSpec(name="run", repeats=True)
+FIND = spec("find", may_clarify=True)
+TOOLS = (PAY, SET, RUN, FIND)
+PAID = call("pay", to="ann", eur=5)
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="pay", target=Target(id="ann"), message="Pay?", digest="d"),
+)
+
+
+def open_ended(mode: Mode = Mode.STRICT, policy: Policy | None = None, *tools: ToolSpec) -> Story:
+    goal = "go on with ann, bob and eve"
+    task = Task(goal=goal, style=Style.REACT, mode=mode)
+    story = Story(task, *(tools or TOOLS), policy=policy)
+    story.submit()
+    return story
+
+
+def ran(story: Story, data: str = "{}", arguments: str | None = None) -> None:
+    """The receipt of the call under way, as its worker writes it."""
+    metadata = Metadata(action_id=story.action.id, started_at=story.now, arguments=arguments)
+    story.result(msgspec.structs.replace(OK, metadata=metadata), data)
+
+
+def done(story: Story, made: ProposedCall, data: str = "{}") -> None:
+    story.propose(made)
+    ran(story, data)
+
+
+def reasons(story: Story, made: ProposedCall, kind: ReasonKind = ReasonKind.REPEAT) -> list[str]:
+    """Propose a call that runs; the words of the reasons of this kind for which a person is asked."""
+    before = len(story.dispatches)
+    story.propose(made)
+    assert len(story.dispatches) == before + 1
+    return [reason.words for reason in story.dispatches[-1].reasons if reason.kind is kind]
+
+
+def refused(story: Story, made: ProposedCall) -> str:
+    before = len(story.dispatches)
+    story.propose(made)
+    assert len(story.dispatches) == before
+    [correction] = story.thought.corrections
+    return f"{correction.violation.value}: {correction.message}"
+
+
+def reject(story: Story, made: ProposedCall, words: str = "") -> None:
+    story.propose(made)
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text=words)
+
+
+# ---- effects ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("again", [PAID, call("pay", to="ann"), call("pay", eur=5.0, to="ann")])
+@pytest.mark.parametrize("tool", ["pay", "set"])
+def test_c14_an_effect_that_was_done_asks_before_it_is_done_again(tool: str, again: ProposedCall) -> None:
+    story = open_ended()
+    story.now += 50_400_000
+    assert reasons(story, call(tool, **PAID.arguments)) == []
+    ran(story)
+    [words] = reasons(story, call(tool, **again.arguments))
+    assert words == (
+        f"The same call of {tool} was made at 1970-01-01 14:16 UTC (c.react.1) and succeeded. Make it again?"
+    )
+
+
+def test_c14_another_call_is_no_repeat() -> None:
+    story = open_ended()
+    done(story, PAID)
+    assert reasons(story, call("pay", to="ann", eur=6)) == []
+
+
+def test_c14_two_spellings_of_one_effect_are_two_calls() -> None:
+    story = open_ended()
+    done(story, PAID)
+    assert reasons(story, call("pay", to=" ann ")) == []
+
+
+def test_c14_an_edited_call_counts_as_it_was_proposed_and_as_it_ran() -> None:
+    story = open_ended()
+    story.propose(PAID)
+    story.result(SURE)
+    kind = RequestKind.CONFIRMATION
+    story.give(Answer(kind=kind, decision=Choice.APPROVE, arguments={"to": "bob", "eur": 5}))
+    ran(story)
+    assert len(reasons(story, PAID)) == 1
+    ran(story)
+    assert len(reasons(story, call("pay", to="bob"))) == 1
+
+
+def test_c14_a_call_that_a_hook_changed_counts_as_it_ran_too() -> None:
+    story = open_ended()
+    story.propose(call("pay", to="all"))
+    ran(story, arguments='{"to": "ann"}')
+    assert len(reasons(story, PAID)) == 1
+
+
+@pytest.mark.parametrize("tool", ["pay", "set"])
+def test_c14_an_effect_that_did_not_happen_may_be_tried_again(tool: str) -> None:
+    story = open_ended()
+    made = call(tool, to="ann")
+    story.propose(made)
+    story.result(failed(ErrorType.NOT_FOUND))
+    assert reasons(story, made) == []
+
+
+def test_c14_an_idempotent_call_that_timed_out_may_have_happened() -> None:
+    story = open_ended()
+    made = call("set", to="ann")
+    story.propose(made)
+    story.result(failed(ErrorType.TIMEOUT))
+    [words] = reasons(story, made)
+    assert words.endswith("and may have taken effect. Make it again?")
+
+
+def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
+    story = Story(Task(goal="go on"), *TOOLS)
+    story.submit()
+    first = Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE)
+    story.draft(plan(first, Step(id="b", required_tools=("pay",))))
+    story.propose(PAID)
+    story.result(failed(ErrorType.IN_DOUBT))
+    story.due("c.r1", at=story.chain.requests[0].deadline)
+    [words] = reasons(story, PAID)
+    assert words.endswith("(c.a.1) and may have taken effect. Make it again?")
+
+
+def test_c14_a_step_that_promises_the_effect_again_asks_too() -> None:
+    story = Story(Task(goal="pay twice"), *TOOLS)
+    story.submit()
+    story.draft(plan(Step(id="a", required_tools=("pay",)), Step(id="b", required_tools=("pay",))))
+    done(story, PAID)
+    assert len(reasons(story, PAID)) == 1
+
+
+@pytest.mark.parametrize("tool", ["run", "pay"])
+def test_c14_a_tool_that_repeats_and_a_policy_that_allows_it_ask_nothing(tool: str) -> None:
+    story = open_ended(Mode.STRICT, Policy(repeated_effects={"p*": Treatment.ALLOW}))
+    done(story, call(tool, to="ann"))
+    assert reasons(story, call(tool, to="ann")) == []
+
+
+def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
+    rules = {"pay": Treatment.REFUSE, "*": Treatment.ALLOW}
+    story = open_ended(Mode.STRICT, Policy(repeated_effects=rules))
+    done(story, PAID)
+    words = refused(story, PAID)
+    assert words.startswith("not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)")
+    assert words.endswith("It must not be made again.")
+
+
+def test_c14_in_advisory_mode_the_log_says_what_strict_would_ask_and_the_call_runs() -> None:
+    story = open_ended(Mode.ADVISORY)
+    done(story, PAID)
+    assert reasons(story, PAID) == []
+    [would_ask] = story.told("action.dispatched")[-1]["would_ask"]
+    assert would_ask.endswith("Make it again?")
+
+
+def test_c14_mode_off_says_nothing() -> None:
+    story = open_ended(Mode.OFF)
+    done(story, PAID)
+    assert reasons(story, PAID) == []
+    assert "would_ask" not in story.told("action.dispatched")[-1]
+
+
+# ---- children --------------------------------------------------------------------------------------------------------
+
+STEPS = plan(
+    tool_step("find", call("find", q="x")),
+    tool_step("pay", call("pay", to={"$from": "input.who"}), after=("find",)),
+)
+WHO = {"properties": {"who": {"type": "string"}}}
+SKILL = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=STEPS, parameters=WHO)
+OUTER = msgspec.structs.replace(
+    SKILL, name="outer", plan=plan(tool_step("in", call("settle", who={"$from": "input.who"})))
+)
+SKILLED = tuple(with_skills({one.name: one for one in (*TOOLS, SKILL, OUTER)}).values())
+
+
+def skilled() -> tuple[Story, Story]:
+    """A chain in which a skill has begun to pay ann, and the chain of the skill."""
+    story = open_ended(Mode.STRICT, None, *SKILLED)
+    story.propose(call("settle", who="ann"))
+    child = below(story)
+    ran(child, '{"id": "i"}')
+    return story, child
+
+
+@pytest.mark.parametrize("name", ["settle", "outer"])
+def test_c14_what_a_child_has_done_is_in_the_ledger_of_its_root(name: str) -> None:
+    story = open_ended(Mode.STRICT, None, *SKILLED)
+    story.propose(call(name, who="ann"))
+    child = below(story)
+    inner = below(child) if name == "outer" else child
+    ran(inner, '{"id": "i"}')
+    ran(inner)
+    if inner is not child:
+        tell_parent(child, inner)
+    tell_parent(story, child)
+    [words] = reasons(story, PAID)
+    assert "The same call of pay was made at 1970-01-01 00:16 UTC (c~react-1" in words
+
+
+def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it_added() -> None:
+    story = open_ended(Mode.STRICT, None, *SKILLED)
+    done(story, call("pay", to="bob"))
+    story.propose(call("settle", who="ann"))
+    child = below(story)
+    before = set(child.chain.ledger)
+    assert len(before) == 1
+    ran(child, '{"id": "i"}')
+    ran(child)
+    [report] = [output for output in child.last.outputs if isinstance(output, Report)]
+    added = report.outcome.metadata.ledger
+    assert before.isdisjoint(added)
+    assert [entry.became for entry in added.values()] == [Became.DONE]
+
+
+@pytest.mark.parametrize(("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")])
+def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(decision: Choice, words: str) -> None:
+    story, child = skilled()
+    child.result(failed(ErrorType.IN_DOUBT))
+    child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
+    tell_parent(story, child)
+    heard = reasons(story, PAID) if decision is Choice.ABORT else [refused(story, PAID)]
+    assert any(words in sentence for sentence in heard)
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root(*, rests: bool) -> None:
+    pay = msgspec.structs.replace(PAY, reconciles=True)
+    story = open_ended(Mode.STRICT, None, pay, *(tool for tool in SKILLED if tool.name != "pay"))
+    story.propose(call("settle", who="ann"))
+    child = below(story)
+    ran(child, '{"id": "i"}')
+    if rests:
+        child.result(failed(ErrorType.IN_DOUBT))
+        assert child.chain.resting
+    child.cancel()
+    [report] = [output for output in child.last.outputs if isinstance(output, Report)]
+    [entry] = report.outcome.metadata.ledger.values()
+    assert entry == Entry("pay", "c~react-1.pay.1", Became.IN_DOUBT, child.now)
+
+
+def test_c14_a_literal_plan_may_hold_a_call_twice_and_its_root_keeps_no_ledger() -> None:
+    steps = plan(tool_step("a", PAID, PAID))
+    story = Story(Task(goal="pay", plan=steps), *SKILLED)
+    story.submit()
+    ran(story)
+    ran(story)
+    assert story.chain.status is ChainStatus.COMPLETED
+    assert story.chain.ledger == {}
+
+
+# ---- a person's no ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_c6_the_call_that_a_person_denied_is_refused_in_every_mode(mode: Mode) -> None:
+    story = open_ended(mode)
+    reject(story, PAID)
+    for again in (PAID, call("pay", eur=5.0, to="ann")):
+        story.propose(again)
+        assert "A person denied exactly this call of pay" in story.thought.corrections[0].message
+        story.propose(call("find", q=str(again)))
+        story.result()
+    assert story.tools_called.count("pay") == 1
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_c6_after_a_no_another_call_of_the_tool_asks_with_the_no_on_the_card(mode: Mode) -> None:
+    story = open_ended(mode)
+    reject(story, PAID, "not today")
+    words = reasons(story, call("pay", to="bob"), ReasonKind.DENIED)
+    assert words == ['You said no to another call of pay: "not today". May this one run?']
+
+
+def test_c6_after_the_second_no_no_call_of_the_tool_is_made() -> None:
+    story = open_ended()
+    reject(story, PAID)
+    reject(story, call("pay", to="bob"))
+    assert "A person has said no to pay twice" in refused(story, call("pay", to="eve"))
+
+
+def test_c6_a_no_to_a_respelled_call_is_a_second_no() -> None:
+    story = open_ended()
+    reject(story, PAID)
+    reject(story, call("pay", to="ann "))
+    assert "twice" in refused(story, call("pay", to="ANN"))
+
+
+def test_c6_after_a_no_a_lookup_with_other_words_asks_nothing_and_the_same_is_refused() -> None:
+    story = open_ended()
+    story.propose(call("find", q="john"))
+    story.result(asks("u1", "u2"))
+    story.answer(RequestKind.CLARIFICATION, Choice.NONE, text="the one from work")
+    assert "A person denied exactly this call of find" in refused(story, call("find", q="john"))
+    assert reasons(story, call("find", q="john from work"), ReasonKind.DENIED) == []
+
+
+def test_c6_what_a_person_denied_in_a_child_stays_denied_in_its_root() -> None:
+    story, child = skilled()
+    child.result(SURE)
+    child.answer(RequestKind.CONFIRMATION, Choice.REJECT, request=f"{child.chain.id}.r1")
+    tell_parent(story, child)
+    assert "A person denied exactly this call of pay" in refused(story, PAID)
+
+
+def test_c6_what_a_person_denied_no_literal_plan_of_a_skill_does() -> None:
+    story = open_ended(Mode.STRICT, None, *SKILLED)
+    reject(story, PAID)
+    story.propose(call("settle", who="ann"))
+    child = below(story)
+    ran(child, '{"id": "i"}')
+    assert child.tools_called == ["find"]
+    assert child.chain.status is ChainStatus.FAILED
+    assert child.chain.error is not None
+    assert "A person denied exactly this call of pay" in child.chain.error.message
+
+
+def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
+    pays = plan(
+        Step(id="a", actions=(PAID,), on_failure=OnFailure.CONTINUE),
+        Step(id="b", actions=(call("pay", to="bob"),), dependencies=("a",)),
+    )
+    story = Story(Task(goal="pay", plan=pays), *TOOLS)
+    story.submit()
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT)
+    [reason] = story.dispatches[-1].reasons
+    assert reason.kind is ReasonKind.DENIED
+
+
+def test_c11_a_call_whose_error_says_that_it_would_fail_again_is_refused() -> None:
+    story = Story(Task(goal="go on"), *TOOLS)
+    story.submit()
+    first = Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE)
+    story.draft(plan(first, Step(id="b", required_tools=("pay",))))
+    story.propose(PAID)
+    fault = ErrorInfo(ErrorType.PERMISSION, "no rights", recoverable=False)
+    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    assert "Exactly this call of pay failed, and would fail again" in refused(story, PAID)
+
+
+# ---- answered lookups, stuck models ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_b4_an_equal_call_of_an_answered_lookup_gets_that_receipt(mode: Mode) -> None:
+    story = open_ended(mode)
+    story.propose(call("find", q="john"))
+    story.result(asks("u1", "u2"))
+    story.answer(RequestKind.CLARIFICATION, option="u2")
+    used = story.chain.actions_used
+    story.propose(call("find", q="john"))
+
+    assert len(story.dispatches) == 1
+    action = story.chain.actions["c.react.2"]
+    assert json.loads(action.data)["selected"]["id"] == "u2"
+    assert action.told.repeats == "c.react.1"
+    assert story.told("action.completed")[-1]["repeats"] == "c.react.1"
+    assert len(story.questions) == 1
+    assert story.chain.actions_used == used
+    assert story.chain.runs[0].status is StepStatus.IN_PROGRESS
+
+
+def test_b4_the_receipt_of_an_answered_lookup_keeps_the_promise_of_a_later_step() -> None:
+    story = Story(Task(goal="find twice"), *TOOLS)
+    story.submit()
+    steps = (Step(id="a", required_tools=("find",)), Step(id="b", required_tools=("find",), dependencies=("a",)))
+    story.draft(plan(*steps))
+    story.propose(call("find", q="john"))
+    story.result(asks("u1", "u2"))
+    story.answer(RequestKind.CLARIFICATION, option="u2")
+    story.propose(call("find", q="john"))
+    assert story.statuses == {"a": "completed", "b": "completed"}
+
+
+def test_b4_what_is_given_back_continues_with_the_calls_behind_it() -> None:
+    story = open_ended(Mode.STRICT, Policy(actions_per_turn=3))
+    story.propose(call("find", q="john"))
+    story.result(asks("u1", "u2"))
+    story.answer(RequestKind.CLARIFICATION, option="u2")
+    story.propose(call("find", q="john"), PAID)
+    assert story.tools_called == ["find", "pay"]
+
+
+def test_b4_a_lookup_that_nobody_was_asked_about_runs_again() -> None:
+    story = open_ended()
+    done(story, call("find", q="a"))
+    assert reasons(story, call("find", q="a")) == []
+    assert story.tools_called == ["find", "find"]
+
+
+def test_c6_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_strike() -> None:
+    story = open_ended()
+    for _ in range(2):
+        done(story, call("find", q="a"))
+    assert refused(story, call("find", q="a")).startswith("stuck: find was called twice in a row")
+    assert story.chain.strikes == 1
+    story.propose(call("find", q="a"))
+    story.propose(call("find", q="a"))
+    assert story.chain.status is ChainStatus.ESCALATED
+    assert "repeated the same call" in story.questions[-1].question
+
+
+def test_c6_another_receipt_another_call_between_or_a_tool_that_repeats_is_not_stuck() -> None:
+    story = open_ended()
+    for number in (1, 2, 3):
+        done(story, call("find", q="a"), json.dumps({"at": number}))
+    for _ in range(3):
+        done(story, call("find", q="b"))
+        done(story, call("find", q="c"))
+    for _ in range(4):
+        done(story, call("run"))
+    assert story.chain.strikes == 0
+
+
+def test_c6_in_advisory_mode_a_stuck_call_runs() -> None:
+    story = open_ended(Mode.ADVISORY)
+    for _ in range(3):
+        done(story, call("find", q="a"))
+    assert len(story.dispatches) == 3
+    assert story.told("contract.violated")[-1]["violation"] == "stuck"
