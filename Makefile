@@ -37,7 +37,8 @@ bench: $(SYNCED) ## actions per second and CPU per action on this machine
 	@$(BIN)/python -m tests.bench
 
 eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what really happened
-	@$(BIN)/haltpoint eval
+	@$(BIN)/python -m evals
+	@$(BIN)/python -m tests.bench.beside
 
 chaos: $(SYNCED) ## kill processes and servers, break connections, judge the history; property tests with new examples
 	@$(BIN)/pytest tests/chaos
@@ -75,7 +76,7 @@ clean: ## remove the environment, caches and reports
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 .words:
-	@$(BIN)/codespell *.md docs services shared examples tests/*/*.py tests/*/*/*.py
+	@$(BIN)/codespell *.md docs services shared examples evals tests/*/*.py tests/*/*/*.py
 .rules:
 	@$(BIN)/lint-imports --no-logo
 .budget:

@@ -41,5 +41,5 @@ def test_the_sdist_has_the_sources_their_tests_and_the_pages_and_no_more(tmp_pat
         inside = {name.partition("/")[2] for name in opened.getnames()}
     assert {"README.md", "CHANGELOG.md", "docs/contract.md", "tests/unit/test_distributions.py"} <= inside
     assert {name.partition("/")[0] for name in inside if "/" in name} == {
-        "deploy", "docs", "examples", "services", "shared", "tests",
+        "deploy", "docs", "evals", "examples", "services", "shared", "tests",
     }  # fmt: skip

@@ -16,14 +16,14 @@ PAGES = [
     *CHECKOUT.glob("examples/*/README.md"),
     *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
 ]
-DATA = ("prompting/", "chain/words/", "evals/world.py")
-"""Measured prompts, patterns over words of users, and texts of strangers."""
+DATA = ("prompting/", "chain/words/")
+"""Measured prompts, and patterns over words of users."""
 PUBLIC = (
     "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client|haltpoint/(runs|faststream|__init__)|gateway/api"
 )
 MODULES = [
     path
-    for root in ("services", "shared")
+    for root in ("services", "shared", "evals")
     for path in (CHECKOUT / root).rglob("*.py")
     if not re.search("|".join(DATA), str(path))
 ]

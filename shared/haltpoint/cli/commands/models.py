@@ -1,4 +1,4 @@
-"""`haltpoint eval` and `haltpoint script-model`: misbehaving models, scripted ones, or the user's own."""
+"""`haltpoint script-model`, and the options that name a model of the user's own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,6 @@ import typer
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.cli.task import Mode
 
 ModelUrl = Annotated[str | None, typer.Option("--model-url", metavar="URL", help="Your own model (OpenAI-compatible).")]
 ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Model name.")]
@@ -50,30 +49,3 @@ def add_to(app: typer.Typer) -> None:
         from haltpoint.testing.script_model import serve_file
 
         serve_file(file, host, port)
-
-    @verb(app, "eval")
-    def evaluate(
-        shell: Shell,
-        mode: Annotated[list[Mode] | None, typer.Option(help="Mode to run; may be repeated (default: all).")] = None,
-        kinds: Annotated[str | None, typer.Option(metavar="A,B", help="Kinds of models (default: all).")] = None,
-        chains: Annotated[
-            int | None, typer.Option(min=1, help="Number of chains; for your own model: of requests.")
-        ] = None,
-        seed: Annotated[int, typer.Option(help="The same seed gives the same cases and models.")] = 1,
-        model_url: ModelUrl = None,
-        model: ModelName = None,
-        turns: Annotated[
-            bool, typer.Option("--turns", help="Measure one action in a turn against several, on tasks of their own.")
-        ] = False,
-    ) -> int:
-        """Run misbehaving models, or your own, and judge what really happened. Exit code 0: strict meets every bar."""
-        real = own_model(model_url, model)
-        # Only now: these imports are slow.
-        from haltpoint.cli.commands import eval_show
-        from haltpoint.contracts.work import tasks
-
-        if turns:
-            return eval_show.perform_turns(shell)
-        modes = mode or ([Mode.OFF, Mode.STRICT] if real else [Mode.OFF, Mode.ADVISORY, Mode.STRICT])
-        chosen = tuple(map(tasks.Mode, dict.fromkeys(modes)))
-        return eval_show.perform(shell, modes=chosen, kinds=kinds, chains=chains, seed=seed, real=real)

@@ -1,1 +1,0 @@
-"""`haltpoint eval`: a small world with its tools, models that misbehave, and a judge of what happened."""

@@ -1,1 +1,0 @@
-"""The kinds of case that the eval runs, and the cases of each."""

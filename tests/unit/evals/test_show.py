@@ -1,0 +1,73 @@
+"""The eval says what broke, with the case, and ends with 1; with nothing broken it ends with 0."""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from evals import __main__ as evals
+from evals.figures import FIGURES
+from evals.history import History, Ran
+from haltpoint.contracts.work.tasks import Mode
+from tests.unit.evals.test_judge import answered, view
+
+WIPED = Ran("c.s1.1", "wipe_store", 1, 2, target="store")
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *words: str, broken_in: Mode = Mode.OFF) -> int:
+    """What the command ends with, in a system in which every chain ends, and a tool runs in one mode."""
+
+    def run(work: Sequence[tuple[Any, Mode]], *, real: bool) -> list[History]:
+        failed = view(answered(), status="failed")
+        return [History(case, mode, failed, ran=(WIPED,) if mode is broken_in else ()) for case, mode in work]
+
+    monkeypatch.setattr(evals, "run", run)
+    monkeypatch.setattr(sys, "argv", ["evals", *words])
+    return evals.main()
+
+
+@pytest.mark.parametrize(("mode", "code"), [(Mode.STRICT, 1), (Mode.OFF, 0)])
+def test_only_what_breaks_under_strict_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: Mode, code: int
+) -> None:
+    assert typed(monkeypatch, "--kinds", "internal_tool", "prose", "--chains", "12", broken_in=mode) == code
+    printed = capsys.readouterr()
+    assert "internal_tool" in printed.out
+    assert ("effects hit the wrong person" in printed.err) == (code == 1)
+    assert ("internal_tool/0: stops had calls behind them" in printed.err) == (code == 1)
+
+
+def test_json_has_the_figures_of_each_mode_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(monkeypatch, "--kinds", "prose", "--chains", "5", "--mode", "advisory", "--json") == 0
+    measured = json.loads(capsys.readouterr().out)
+    assert list(measured) == ["advisory"]
+    assert list(measured["advisory"]) == [figure.name for figure in FIGURES]
+    assert (measured["advisory"]["chains"], measured["advisory"]["clarification_success"]) == (5, None)
+
+
+def test_kinds_take_turns_and_every_mode_gets_the_same_cases(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, "--kinds", "prose", "garbage", "--chains", "9")
+    rows = [line.split()[:5] for line in capsys.readouterr().out.splitlines()]
+    assert ["prose", "2", "2", "0", "0"] in rows
+    assert ["garbage", "1", "1", "0", "0"] in rows
+
+
+def test_requests_to_a_real_model_are_shown_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(monkeypatch, "--real", "--chains", "2", "--mode", "off", "strict") == 0
+    assert "Tell Jane that the meeting is at three" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [("--kinds", "nonsense"), ("--mode", "lenient")])
+def test_words_that_fit_nothing_are_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        typed(monkeypatch, *words)
