@@ -61,11 +61,11 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return list(ids)
 
     @property
-    def effects(self) -> frozenset[tuple[str, str]]:
+    def effects(self) -> set[tuple[str, str]]:
         """What may happen: (tool, target)."""
         if self.target is None or not self.approve or self.traits.reads:
-            return frozenset()
-        return frozenset({(self.tool, self.target)})
+            return set()
+        return {(self.tool, self.target)}
 
     @property
     def retold(self) -> list[str]:
