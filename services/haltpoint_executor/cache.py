@@ -48,14 +48,11 @@ class _Size(Struct, gc=False):
 
 
 class ChainCache:
-    """The chains of a process as they are in Redis, unless another executor changed them; the least used go first.
-    `over`: those that have ended are kept, too.
-    """
+    """The chains of a process as they are in Redis, unless another executor changed them; the least used go first."""
 
-    def __init__(self, limit: int = LIMIT, *, over: bool = False) -> None:
+    def __init__(self, limit: int = LIMIT) -> None:
         self.room = limit
         """Bytes that are free."""
-        self._over = over
         self._chains: OrderedDict[str, Loaded] = OrderedDict()
         self._sizes: dict[str, _Size] = {}
         self.get: Callable[[str], Loaded | None] = self._chains.get
@@ -65,14 +62,14 @@ class ChainCache:
         return len(self._chains)
 
     def keep(self, loaded: Loaded) -> None:
-        """Remember it, unless it is over and those are not kept. Only what has changed is counted anew."""
+        """Remember it, unless it is over. Only what has changed is counted anew."""
         chain = loaded.chain
         if (known := self._chains.pop(chain.id, None)) is not None:
             before, was = known.chain, self._sizes.pop(chain.id)
             self.room += was.whole
         else:
             before, was = _NEW, _Size(0, 0, 0, {})
-        if chain.status.final and not self._over:
+        if chain.status.final:
             return
         beside = was.beside
         if known is None or _beside(before) != _beside(chain):

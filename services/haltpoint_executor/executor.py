@@ -15,7 +15,7 @@ waited for it.
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from opentelemetry.trace import Span
@@ -23,7 +23,6 @@ from opentelemetry.trace import Span
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, StartChild
-from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
 from haltpoint.runtime.observability import logs, telemetry
@@ -41,7 +40,6 @@ from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign
 from haltpoint_executor.routing import with_counts
 from haltpoint_executor.spans import EventSpans
-from haltpoint_executor.tree import Trees
 from haltpoint_executor.world import CurrentWorld
 
 _ATTEMPTS: Final = 20
@@ -78,7 +76,6 @@ class Executor:
         self._store = parts.store
         self._cache = parts.cache
         self._world = parts.world
-        self._trees = Trees(partition, parts.store, parts.cache)
         self._dead_letters = parts.dead_letters
         self._tracing = parts.tracing
         self._spans = EventSpans(parts.tracing, partition)
@@ -152,11 +149,12 @@ class Executor:
             await self._world.know(
                 (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
             )
-            worlds = await self._worlds([one.chain for one in known.values()])
+            chains = [one.chain for one in known.values()]
+            counted = await with_counts(chains, self._world.value, self._store.agents)
             spans: list[Span] = []
             now = self._clock.now()
             decided = [
-                self._decide(each, known[each.chain_id], worlds.get(each.chain_id), now, spans)
+                self._decide(each, known[each.chain_id], counted.get(each.chain_id), now, spans)
                 for each in heard.values()
             ]
             conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
@@ -168,29 +166,21 @@ class Executor:
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
 
-    async def _worlds(self, chains: Sequence[Chain]) -> dict[str, World]:
-        """By the id of a chain its world, where it is another than that of all: with the chains of its tree, or, before
-        it is routed, with what its strategy counts.
-        """
-        agents = [one for one in chains if one.task.assigned is not None]
-        around = await self._trees.around(agents) if agents else {}
-        worlds = {one.id: replace(self._world.of(one.task), tree=around.get(one.id, ())) for one in agents}
-        return worlds | await with_counts(chains, self._world.value, self._store.agents)
-
     def _decide(
-        self, events: ChainEvents, loaded: Loaded, world: World | None, now: int, spans: list[Span]
+        self, events: ChainEvents, loaded: Loaded, counted: World | None, now: int, spans: list[Span]
     ) -> ChainCommit | None:
         """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of
         it when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
 
-        It is `now` or later; `world` is that of a chain that an agent works on. A span for each goes to `spans`, to be
-        finished when it is written.
+        It is `now` or later; `counted` is the world of a chain that is to be routed. A span for each goes to `spans`,
+        to be finished when it is written.
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
-        chain, world = loaded.chain, world or self._world.value
+        chain = loaded.chain
         for received in events.received:
             message, span = received.message, None
+            world = counted if counted is not None and chain is loaded.chain else self._world.of(chain.task)
             now = max(now, chain.updated_at)
             if isinstance(message, HumanAnswered | TimerDue):
                 now = max(now, message.data.at)  # it tells the server's time
@@ -208,8 +198,6 @@ class Executor:
                 if isinstance(message, MessageLost):
                     return ChainCommit(loaded, (), entries, error)
                 return None
-            if decision.chain.task is not chain.task:  # it has its agent now
-                world = self._world.of(decision.chain.task)
             chain, trace = decision.chain, loaded.trace
             if span is not None:
                 trace = telemetry.context_of(span, trace)

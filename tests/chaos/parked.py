@@ -1,7 +1,7 @@
 """Five questions wait three levels below their roots while everything is stopped and started again.
 
-A seed draws how the five are spread over roots, how each service and the server stop, and in which order a person
-answers. Each answer has to reach the chain that asked, and through the agents above it the root.
+A seed draws how each service and the server stop, and in which order a person answers. Each answer has to reach the
+chain that asked, and through the agents above it the root.
 """
 
 import asyncio
@@ -73,9 +73,9 @@ class Parked:
     async def run(self) -> list[RequestView]:
         """Ask, stop, start, answer, until all chains are over; the questions."""
         await self._start()
-        for things in self._spread():
-            root = await self.system.submit(self._task(things))
-            self.roots |= dict.fromkeys(things, root)
+        for number in range(QUESTIONS):
+            thing = f"thing{number}"
+            self.roots[thing] = await self.system.submit(self._task(thing))
         await wait_until(self._all_ask)
         asked = await self._open()
         await self._stop()
@@ -90,22 +90,12 @@ class Parked:
         await self.system.settle()
         return asked
 
-    def _spread(self) -> list[list[str]]:
-        """The five things over three to five roots: of 20 chains in a tree two lines of four agents may be at once."""
-        things = [f"thing{number}" for number in range(QUESTIONS)]
-        groups = list[list[str]]()
-        while things:
-            size = self.chance.choice((1, 2))
-            groups.append(things[:size])
-            things = things[size:]
-        return groups
-
-    def _task(self, things: list[str]) -> Task:
-        """A root that a model works on; one with several things hands them on side by side, by a plan of its own."""
-        if len(things) == 1:
-            return Task(goal=f"front: {things[0]}", agent="front", style=Style.REACT, intent=Intent())
-        steps = [tool_step(one, call("team", task=f"team: {one}")) for one in things]
-        return Task(goal="Paint", plan=plan(*steps), agent="front", parallel=QUESTIONS)
+    def _task(self, thing: str) -> Task:
+        """A root that a model works on, or that hands the thing on by a plan of its own."""
+        if self.chance.random() < 0.5:
+            return Task(goal=f"front: {thing}", agent="front", style=Style.REACT, intent=Intent())
+        steps = tool_step(thing, call("team", task=f"team: {thing}"))
+        return Task(goal="Paint", plan=plan(steps), agent="front")
 
     # ---- services
 

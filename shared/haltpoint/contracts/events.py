@@ -14,6 +14,7 @@ from haltpoint.contracts.base import Contract
 from haltpoint.contracts.people.humans import Answer
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
@@ -139,10 +140,11 @@ class ToolCompleted(Message, kw_only=True, tag="tool.completed.v1"):
     """The worker's report: the receipt is recorded."""
 
     class Data(Contract):
-        """The outcome of an action; its data is the body."""
+        """The outcome of an action; its data is the body. An agent makes known what it has found out (C13)."""
 
         action_id: str
         outcome: Outcome
+        known: tuple[KnownReceipt, ...] = ()
 
     data: Data
 

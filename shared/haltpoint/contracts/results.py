@@ -246,7 +246,6 @@ class Metadata(Contract):
     )
     reported: Annotated[bool, Meta(description="the agent ended with a tool's error, or was stopped")] = False
     spent: Annotated[Spent | None, Meta(description="what the chain of the agent has used")] = None
-    unspent: Annotated[Spent | None, Meta(description="the part of its share that it has not used")] = None
 
 
 class Outcome(Contract):

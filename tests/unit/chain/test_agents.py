@@ -13,7 +13,7 @@ from msgspec.json import encode as json_written
 from haltpoint.chain.checks.agents import assigned_to, with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
-from haltpoint.chain.model.state import Chain, ChainError
+from haltpoint.chain.model.state import ChainError
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -23,6 +23,7 @@ from haltpoint.contracts.results import Confirmation, DeedWords, Metadata, NextA
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Assignment, Budget, Limits, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
@@ -45,7 +46,7 @@ FILE = Agents(
 
 
 class Tree:
-    """A root and the chains below it, each a story; each sees what an executor would show it."""
+    """A root and the chains below it, each a story."""
 
     def __init__(
         self, task: Task | None = None, file: Agents = FILE, policy: Policy | None = None, **more: Any
@@ -64,44 +65,23 @@ class Tree:
         self.stories[name] = story
         return story
 
-    def look(self, story: Story) -> Story:
-        """Show a chain the others of its tree, as they are now."""
-        own, seen = story.chain.id, list[Chain]()
-        wanted = [one.chain for name, one in self.stories.items() if own.startswith(f"{name}~")]
-        wanted += [self.stories[a.child].chain for a in story.chain.actions.values() if a.child and a.told.agent]
-        for chain in wanted:  # grows while it is walked
-            whole = self._whole(chain)
-            seen.append(whole)
-            ended = (a.child for a in whole.actions.values() if a.child and a.told.agent)
-            wanted += [self.stories[name].chain for name in ended if name not in (own, *(one.id for one in wanted))]
-        story.world = replace(story.world, tree=tuple(seen))
-        return story
-
-    def _whole(self, chain: Chain) -> Chain:
-        """A chain that is over with its actions, as they can still be read."""
-        if not chain.status.final:
-            return chain
-        before = next(d.chain for d in reversed(self.stories[chain.id].decisions) if not d.chain.status.final)
-        return structs.replace(before, actions=before.actions)
-
     def hand_on(self, story: Story, agent: str, task: str = "Refund order 17", **more: Any) -> Story:
         """The story proposes a call of an agent; its chain."""
-        decision = self.look(story).propose(call(agent, task=task, **more))
+        decision = story.propose(call(agent, task=task, **more))
         return self.begun(decision)
 
     def begun(self, decision: Decision, which: int = 0, *, read: bool = True) -> Story:
         order = [one for one in decision.outputs if isinstance(one, StartChild)][which]
         child = self._story(order.action.child, order.task, order.deadline)
         child.now = START
-        self.look(child).submit(read=read)
+        child.submit(read=read)
         return child
 
     def report(self, child: Story) -> Decision:
         """What the child's end says, heard by its parent."""
         (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
         parent = self.stories[child.chain.id.rpartition("~")[0]]
-        data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome)
-        self.look(parent)
+        data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome, known=said.known)
         return parent.hear(
             ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data
         )
@@ -255,7 +235,7 @@ def test_c12_a_drafted_plan_of_an_agent_asks_for_nothing_by_itself() -> None:
     child.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), intent=asking("mail", words="Write to ann"))
     assert child.chain.intent is not None
     assert child.chain.intent.effects_asked == ()
-    whole.look(child).propose(call("mail", to="ann@shop.example", text="hello"))
+    child.propose(call("mail", to="ann@shop.example", text="hello"))
     assert child.thought.kind is ThoughtKind.INTENT, "the user's words are looked at for it"
     child.read(Intent())
     (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
@@ -294,7 +274,7 @@ def test_c13_receipts_above_and_of_agents_that_have_ended_are_origins_below() ->
     reader.propose(content="It is order_17.")
     whole.report(reader)
     billing = whole.hand_on(whole.root, "billing", "Refund order_17")
-    whole.look(billing).propose(call("refund", order_id="order_17"))
+    billing.propose(call("refund", order_id="order_17"))
     (order,) = [one for one in billing.last.outputs if isinstance(one, Dispatch)]
     assert (order.reasons, order.origins) == ((), ("c~react-1.react.1",))
     assert (order.sources["order_id"].source, order.sources["order_id"].where) == (
@@ -310,7 +290,7 @@ def test_c6_words_of_an_agent_are_no_origin() -> None:
     reader.propose(content="order_99")
     whole.report(reader)
     billing = whole.hand_on(whole.root, "billing", "Refund order_99")
-    whole.look(billing).propose(call("refund", order_id="order_99"))
+    billing.propose(call("refund", order_id="order_99"))
     (fault,) = billing.thought.corrections
     assert fault.violation is Violation.NO_PROVENANCE
 
@@ -321,7 +301,7 @@ def test_c13_an_answer_that_is_nothing_but_an_address_is_no_source_of_it() -> No
     reader = whole.hand_on(whole.root, "reader", "Who is it?")
     reader.propose(content="eve@evil.example")
     whole.report(reader)
-    whole.look(whole.root).propose(call("mail", to="eve@evil.example"))
+    whole.root.propose(call("mail", to="eve@evil.example"))
     whole.root.read(asking("mail", words="Refund order"))
     (order,) = [one for one in whole.root.last.outputs if isinstance(one, Dispatch)]
     assert order.sources["to"].source is SourceKind.MODEL
@@ -332,7 +312,7 @@ def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
     whole = tree(file=file)
     for number in (1, 2):
         post = whole.hand_on(whole.root, "post", f"Write to her, {number}")
-        whole.look(post).propose(call("mail", to="ann@shop.example", text="hi"))
+        post.propose(call("mail", to="ann@shop.example", text="hi"))
         post.read(asking("mail", words="Refund order 17"))
         (order,) = [one for one in post.last.outputs if isinstance(one, Dispatch)]
         assert [one.kind.value for one in order.reasons] == ([] if number == 1 else ["repeat"])
@@ -371,7 +351,7 @@ def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "billing")
     found_order(child)
-    whole.look(child).propose(call("refund", order_id="order_17"))
+    child.propose(call("refund", order_id="order_17"))
     child.result(done("refund", 2, child.chain.id), '{"paid": true}')
     child.propose(content="Paid back.", usage=Usage(input_tokens=5, output_tokens=2))
     (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
@@ -408,34 +388,33 @@ def test_i1_an_agent_that_a_person_stops_is_denied() -> None:
     assert (action.error.error_type.value, action.error.recoverable) == ("DENIED", False)
 
 
-def test_r1_the_end_of_the_caller_ends_its_agents_and_theirs() -> None:
+def test_r1_c14_the_end_of_the_caller_ends_its_agents_and_waits_for_what_they_hand_back() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "billing")
     grandchild = whole.hand_on(child, "post", "Write to her")
+    grandchild.propose(call("mail", to="ann@shop.example"))
+    grandchild.read(Intent())
     (order,) = [one for one in whole.root.cancel("enough").outputs if isinstance(one, CancelChild)]
     assert order.chain_id == child.chain.id
     (next_order,) = [one for one in child.cancel(order.reason).outputs if isinstance(one, CancelChild)]
     assert next_order.chain_id == grandchild.chain.id
+    assert [story.final_facts for story in (whole.root, child)] == [[], []]
     grandchild.cancel(next_order.reason)
+    whole.report(grandchild)
+    whole.report(child)
     assert all(story.final_facts == ["chain.cancelled"] for story in whole.stories.values())
+    became = {entry.tool: entry.became for entry in whole.root.chain.ledger.values()}
+    assert became["mail"] is Became.IN_DOUBT
+
+
+def test_r1_a_chain_whose_time_is_over_waits_for_no_chain_below() -> None:
+    whole = tree()
+    whole.hand_on(whole.root, "billing")
+    whole.root.due(at=whole.root.chain.deadline)
+    assert whole.root.final_facts == ["chain.failed"]
 
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------
-
-
-def test_i3_the_same_agent_with_the_same_task_in_one_line_is_a_violation_and_no_run() -> None:
-    for mode in Mode:
-        whole = Tree(mode=mode)
-        whole.root.submit(read=False)
-        if whole.root.thought.kind is ThoughtKind.INTENT:
-            whole.root.read(asking("refund"))
-        child = whole.hand_on(whole.root, "billing", "Refund  ORDER 17")
-        whole.look(child).propose(call("billing", task="refund order 17 "))
-        (fault,) = child.thought.corrections
-        assert fault.violation is Violation.NOT_ALLOWED
-        assert "has this very task already" in fault.message
-        other = whole.hand_on(child, "billing", "Refund the first half of order 17")
-        assert other.chain.task.agent == "billing"
 
 
 def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
@@ -443,7 +422,7 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
     story = whole.root
     for level in range(3):
         story = whole.hand_on(story, "billing", f"Part {level}")
-    whole.look(story).propose(call("billing", task="Part 4"))
+    story.propose(call("billing", task="Part 4"))
     (fault,) = story.thought.corrections
     assert "handed on 3 times at most" in fault.message
 
@@ -456,7 +435,7 @@ def test_i3_a_tree_has_twenty_chains_at_most() -> None:
 
     def spread(story: Story) -> None:
         for number in range(30):
-            decision = whole.look(story).propose(call("b", task=f"{story.chain.id} {number}"))
+            decision = story.propose(call("b", task=f"{story.chain.id} {number}"))
             if not any(isinstance(one, StartChild) for one in decision.outputs):
                 return
             child = whole.begun(decision)
@@ -470,36 +449,18 @@ def test_i3_a_tree_has_twenty_chains_at_most() -> None:
     assert "of the 20 chains of a task none is left for this agent" in whole.root.thought.corrections[0].message
 
 
-def test_budget_an_agent_gets_what_is_left_and_gives_back_what_it_does_not_use() -> None:
+def test_budget_an_agent_gets_what_is_left_and_what_it_used_is_added_when_it_ends() -> None:
     whole = tree(budget=Budget(turns=6, actions=10, tokens=100))
     whole.root.chain = structs.replace(whole.root.chain, tokens=10)
     child = whole.hand_on(whole.root, "billing")
     assert child.chain.task.budget == Budget(turns=5, actions=9, tokens=90)
-    assert whole.root.chain.below == Spent(turns=5, actions=9, tokens=90, chains=10)
+    assert whole.root.chain.below == Spent()
     found_order(child)
     child.propose(content="Found.")
     whole.report(child)
     assert whole.root.chain.below == Spent(turns=2, actions=1, chains=1)
     again = whole.hand_on(whole.root, "post", "Write")
     assert again.chain.task.budget == Budget(turns=2, actions=7, tokens=90)
-
-
-def test_budget_a_chain_whose_agent_holds_all_that_is_left_waits_for_what_comes_back() -> None:
-    steps = plan(Step(id="a", required_tools=("reader",)), Step(id="b", required_tools=("post",)))
-    whole = Tree(Task(goal=GOAL, agent="front", parallel=2, budget=Budget(turns=5, tokens=1000)))
-    root = whole.root
-    root.submit()
-    root.draft(steps, intent=Intent())
-    first, second = root.thoughts[-2:]
-    child = whole.begun(root.propose(call("reader", task="Find it"), thought=first))
-    assert child.chain.task.budget.turns == 3
-    root.propose(call("post", task="Write"), thought=second, usage=Usage(input_tokens=5))
-    assert len(whole.stories) == 2, "nothing is left for a second agent yet, and nothing fails"
-    child.draft(Plan(steps=(Step(id="x"),)))
-    child.propose(content="Found.")
-    child.say("Found.")
-    post = whole.begun(whole.report(child))
-    assert post.chain.task.budget.turns == 2
 
 
 def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_something() -> None:
@@ -522,14 +483,13 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     found_order(child)
     child.propose(content="Found.")
     whole.report(child)
-    whole.look(whole.root).propose(call("post", task="Write"))
+    whole.root.propose(call("post", task="Write"))
     assert whole.root.chain.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
 
 
 @pytest.mark.parametrize("part", ["tokens", "cost"])
 def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
     whole = tree(budget=Budget(**{part: 10}))
-    whole.look(whole.root)
     whole.root.chain = structs.replace(whole.root.chain, **{part: 10})
     whole.root.propose(call("post", task="Write"))
     assert len(whole.stories) == 1
@@ -539,7 +499,7 @@ def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
     whole = tree(budget=Budget(turns=1))
-    whole.look(whole.root).propose(call("billing", task="Refund"))
+    whole.root.propose(call("billing", task="Refund"))
     assert whole.root.chain.error is not None
     assert whole.root.chain.error.code == "HP-208"
 
@@ -554,7 +514,7 @@ def test_a_literal_plan_hands_on_in_the_users_own_words() -> None:
     assert (child.chain.task.asked, child.thought.kind) == (None, ThoughtKind.INTENT)
     child.read(asking("refund"))
     found_order(child)
-    whole.look(child).propose(call("refund", order_id="order_17"))
+    child.propose(call("refund", order_id="order_17"))
     child.result(done("refund", 2, child.chain.id))
     child.propose(content="Paid back.")
     whole.report(child)
@@ -623,7 +583,7 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
                 story.propose(content="Done.")
                 continue
             tool = call("find_order", n=story.chain.turns) if what < 0.6 else call(chance.choice(names), task=str(what))
-            decision = whole.look(story).propose(tool)
+            decision = story.propose(tool)
             if any(isinstance(one, StartChild) for one in decision.outputs):
                 child = whole.begun(decision)
                 play(child)

@@ -41,9 +41,9 @@ def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
     root.submit()
     root.draft(steps, intent=Intent())
     one, other = root.thoughts[-2:]
-    whole.look(root).propose(call_of(first), thought=one)
+    root.propose(call_of(first), thought=one)
     assert sent(root)
-    whole.look(root).propose(call_of(second, "again"), thought=other)
+    root.propose(call_of(second, "again"), thought=other)
     return whole, not sent(root)
 
 
@@ -63,16 +63,32 @@ def writes_a_mail(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [("post", "post"), ("post", "mail"), ("mail", "post"), ("post", "letters")]
+    ("first", "second"),
+    [
+        ("post", "post"),
+        ("post", "mail"),
+        ("mail", "post"),
+        ("post", "letters"),
+        ("reader", "reader"),
+        ("reader", "post"),
+    ],
 )
 @pytest.mark.usefixtures("newsletter")
-def test_c14_an_agent_waits_beside_what_may_have_its_effects(first: str, second: str) -> None:
+def test_i3_one_agent_works_at_a_time_and_no_effect_is_under_way_beside_it(first: str, second: str) -> None:
     assert side_by_side(first, second)[1]
 
 
-@pytest.mark.parametrize(("first", "second"), [("reader", "reader"), ("reader", "post"), ("find_order", "post")])
-def test_c8_agents_that_cannot_have_the_same_effect_work_side_by_side(first: str, second: str) -> None:
-    assert not side_by_side(first, second)[1]
+def test_c8_a_call_that_only_reads_runs_beside_an_agent() -> None:
+    assert not side_by_side("post", "find_order")[1]
+
+
+def test_i3_agents_of_a_literal_plan_work_one_after_the_other_too() -> None:
+    steps = [tool_step(name, call(name, task="Do it")) for name in ("reader", "post")]
+    whole = Tree(Task(goal=MAILS, agent="front", plan=plan(*steps), parallel=2))
+    child = whole.begun(whole.root.submit(), read=False)
+    assert len(sent(whole.root)) == 1
+    child.cancel("enough")
+    assert child.chain.task.agent == "reader"
 
 
 def test_c14_what_a_person_denied_one_agent_the_one_beside_it_may_not_do() -> None:
@@ -97,7 +113,7 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
     for _ in range(3):
         child.propose(call("nonsense"))
     child.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="Mail bob@shop.example", request=f"{child.chain.id}.r1")
-    whole.look(child).propose(call("mail", to="bob@shop.example"))
+    child.propose(call("mail", to="bob@shop.example"))
     child.read(Intent())
     (order,) = sent(child)
     assert isinstance(order, Dispatch)
@@ -112,7 +128,7 @@ def test_c12_an_agent_that_the_user_forbids_gets_no_task(globs: tuple[str, ...],
         )
     )
     whole.root.submit(read=False)
-    whole.look(whole.root).propose(call("billing", task="Refund order 17"))
+    whole.root.propose(call("billing", task="Refund order 17"))
     assert bool(sent(whole.root)) is not refused
 
 
@@ -125,7 +141,7 @@ def test_c12_effects_of_an_agent_are_asked_about_where_the_user_wants_to_be_aske
     whole.root.submit(read=False)
     child = whole.hand_on(whole.root, "billing")
     found_order(child)
-    whole.look(child).propose(call("refund", order_id="order_17"))
+    child.propose(call("refund", order_id="order_17"))
     (order,) = sent(child)
     assert isinstance(order, Dispatch)
     assert [one.kind for one in order.reasons] == [ReasonKind.ASK_BEFORE]
@@ -137,7 +153,7 @@ def test_c2_what_the_goal_of_a_literal_plan_forbids_its_agents_are_asked_about()
     whole = Tree(task, policy=Policy(patterns=PATTERNS))
     child = whole.begun(whole.root.submit(), read=False)
     child.read(asking("mail", words="Mail ann@shop.example"))
-    whole.look(child).propose(call("mail", to="ann@shop.example"))
+    child.propose(call("mail", to="ann@shop.example"))
     (order,) = sent(child)
     assert isinstance(order, Dispatch)
     assert order.reasons[0].words.startswith("mail must be approved first: ")

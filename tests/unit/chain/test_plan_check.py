@@ -194,7 +194,7 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     assert words in fault.message
 
 
-ONLY_OURS = "The task brings `earlier`, `assigned` or `above`, which only the runtime fills in."
+ONLY_OURS = "Only the runtime fills in `earlier`, `assigned`, `above`, `ledger` and `known` of a task."
 
 
 @pytest.mark.parametrize(

@@ -305,8 +305,8 @@ def test_e7_a_skill_of_a_chain_that_undoes_nothing_is_not_waited_for() -> None:
     story = Story(Task(goal="x", plan=made, undo=Undo.NEVER), skill, PLANT, UPROOT)
     story.submit()
     assert children(story)[0].task.undo is Undo.NEVER
-    story.cancel()
-    assert story.final_facts == ["chain.cancelled"]
+    story.due(at=story.chain.deadline)
+    assert story.final_facts == ["chain.failed"]
 
 
 def test_e7_the_words_of_the_first_who_cancels_stand() -> None:

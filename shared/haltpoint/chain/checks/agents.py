@@ -129,7 +129,7 @@ def goal_in(arguments: Mapping[str, Any]) -> str:
     return "\n\n".join(str(arguments[name]).strip() for name in ("task", "context") if arguments.get(name))
 
 
-def hand_on_fault(work: Work, name: str, arguments: Mapping[str, Any]) -> str | None:
+def hand_on_fault(work: Work, name: str) -> str | None:
     """Why a task may not be handed on to an agent, in any mode; None when it may."""
     assigned = work.task.assigned
     if levels_of(work.id) + 1 >= MOST_DEEP:
@@ -137,15 +137,7 @@ def hand_on_fault(work: Work, name: str, arguments: Mapping[str, Any]) -> str | 
     if assigned is None or assigned.chains - work.below.chains < 1:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
         return f"{name} cannot take it: {why}. Continue without it."
-    goal = _alike(goal_in(arguments))
-    above = (one for one in work.world.tree if work.id.startswith(f"{one.id}~"))
-    if any(one.task.agent == name and _alike(one.task.goal) == goal for one in (work.chain, *above)):
-        return f"{name} has this very task already, and handed it on. Do it another way, or hand on a part of it."
     return None
-
-
-def _alike(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 # ---- a supervisor's model (I2) ---------------------------------------------------------------------------------------

@@ -113,8 +113,8 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why a task cannot be accepted; None when it can."""
-    if task.earlier or task.assigned is not None or task.above:
-        return "The task brings `earlier`, `assigned` or `above`, which only the runtime fills in."
+    if task.earlier or task.assigned is not None or task.above or task.ledger or task.known:
+        return "Only the runtime fills in `earlier`, `assigned`, `above`, `ledger` and `known` of a task."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
     if task.agent == SUPERVISOR:

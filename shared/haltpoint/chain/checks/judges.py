@@ -72,7 +72,7 @@ def _handed_on(call: CheckedCall) -> Verdict:
     if call.spec.kind is not ToolKind.AGENT:
         return GO
     tool = call.spec.name
-    why = hand_on_fault(call.work, tool, call.arguments)
+    why = hand_on_fault(call.work, tool)
     if why is None:
         return GO
     return Refuse(Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=why))

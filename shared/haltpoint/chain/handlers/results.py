@@ -12,7 +12,7 @@ from zlib import crc32
 
 import msgspec
 
-from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks import known, ledger
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.codes import Code
@@ -58,6 +58,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if action.child:
         ledger.take_back(work, outcome.metadata.ledger)
         _note_inside(work, outcome)
+        known.hear(work, message.data.known)
         take_back(work, outcome.metadata)
     if outcome.metadata.undoable:
         work.done += (note_done(action, outcome.metadata.deed),)

@@ -10,7 +10,6 @@ from typing import TypeVar
 import msgspec
 
 from haltpoint.chain.model.canonical import plain
-from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import value
 from haltpoint.contracts.policy import Messages, Pattern, Targets, Treatment, Treatments
 from haltpoint.contracts.results import Spent
@@ -54,15 +53,13 @@ class Policy:
 class World:
     """What lies outside the chain and yet is needed to decide about it, as values.
 
-    `agents` are those of the agents file. `tree` are the chains above it, and those of agents that have ended, below
-    these or below it: it may know what they know (I1). Of a task that is to be routed, `counts` are the open chains
-    of each agent, and `turn` is its number among those that take turns (I3).
+    `agents` are those of the agents file. Of a task that is to be routed, `counts` are the open chains of each agent,
+    and `turn` is its number among those that take turns (I3).
     """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     agents: Agents = field(default_factory=Agents)
-    tree: tuple[Chain, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
     turn: int = 1
 

@@ -19,11 +19,11 @@ INTENT = "intent"
 """The place of thoughts about the goal, in their ids."""
 
 
-def needed_actions(chain: Chain, *, over: bool = False) -> tuple[str, ...]:
+def needed_actions(chain: Chain) -> tuple[str, ...]:
     """The ids of the actions that a later decision may look at, in the order of the plan; worked out from head, plan
-    and steps alone. `over`: also of a chain that is over, for the others of its tree (I1).
+    and steps alone.
     """
-    if chain.plan is None or (chain.status.final and not over):
+    if chain.plan is None or chain.status.final:
         return ()
     found: list[str] = []
     for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True)):

@@ -12,6 +12,7 @@ from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
 
@@ -129,11 +130,14 @@ class CancelChild:
 
 @value
 class Report:
-    """The chain, which is a child, is over: this is the receipt of the action that it carried out, for its parent."""
+    """The chain, which is a child, is over: this is the receipt of the action that it carried out, for its parent, and
+    what it makes known there.
+    """
 
     action_id: str
     outcome: Outcome
     data: str
+    known: tuple[KnownReceipt, ...] = ()
 
 
 Output = Dispatch | Think | Ask | Withdraw | Record | Resolve | StartChild | CancelChild | Report

@@ -19,6 +19,7 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant, SourceKind
 from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
 from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -195,7 +196,7 @@ class Chain(Struct, gc=False):
     are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is
     what the goal asks for (C12), `ledger` what became of its effects, by the signatures of their calls (C14), `granted`
     the yeses that cover later calls (C13).
-    `below` is what its agents have used, and, of a limited budget, the whole shares of those that are at work.
+    `below` is what its agents have used, `known` are the receipts that they have made known (C13).
     `unfulfilled` are effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `done` are the calls that can be undone, as they ended, tool, id and words each; they are being undone, or a person
@@ -235,6 +236,7 @@ class Chain(Struct, gc=False):
     nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
     ledger: Ledger = field(default_factory=dict)
+    known: tuple[KnownReceipt, ...] = ()
     questions: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()

@@ -14,8 +14,8 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases, phrases
-from haltpoint.contracts.results import Spent
-from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.results import Metadata, NextAction, Outcome, Spent
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Usage
@@ -73,14 +73,12 @@ class Work(Chain, kw_only=True, gc=False):
 
     @property
     def receipts(self) -> Mapping[str, Action]:
-        """The actions whose receipts the chain may know: its own, and those of the tree that it is in (I1)."""
-        if not self.world.tree:
-            return self.actions
-        others = {name: action for chain in self.world.tree for name, action in chain.actions.items()}
-        return {**others, **self.actions}
+        """The actions whose receipts the chain knows: its own, and those that other chains of its root made known."""
+        others = {receipt.action_id: _known(receipt) for receipt in (*self.task.known, *self.known)}
+        return {**others, **self.actions} if others else self.actions
 
     def spent(self) -> Spent:
-        """What the chain has used, with what its agents have and hold."""
+        """What the chain has used, with what its agents have."""
         below = self.below
         return Spent(
             self.turns + below.turns,
@@ -89,11 +87,6 @@ class Work(Chain, kw_only=True, gc=False):
             self.cost + below.cost,
             below.chains,
         )
-
-    def agents_at_work(self) -> bool:
-        """Whether a chain carries out a call of an agent, and holds a share of the budget."""
-        pending = (self.action_id(index, number) for index in self.active for number in self.run[index].pending)
-        return any(self.world.spec(self.actions[name].tool).kind is ToolKind.AGENT for name in pending)
 
     def under_way(self) -> int:
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
@@ -236,3 +229,20 @@ class Work(Chain, kw_only=True, gc=False):
         """What was written down, as a value."""
         self.runs, self.updated_at = tuple(self.run), self.now
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
+
+
+def _known(receipt: KnownReceipt) -> Action:
+    """A receipt of another chain, as one of no step; a person's has no mark of a worker."""
+    by_tool = receipt.by is None
+    marks = Metadata(action_id=receipt.action_id if by_tool else "", by=receipt.by or "")
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=marks)
+    return Action(
+        id=receipt.action_id,
+        step=-1,
+        number=0,
+        tool=receipt.tool,
+        arguments=receipt.arguments,
+        status=ActionStatus.DONE,
+        outcome=outcome,
+        data=receipt.data,
+    )

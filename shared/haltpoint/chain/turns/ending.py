@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks import known, ledger
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.checks.exits import explained, leave_out, unkept
 from haltpoint.chain.checks.goal import with_effects
@@ -129,6 +129,12 @@ def is_acting(work: Work) -> bool:
     return any(one.id not in work.resting or not work.resting[one.id].until for one in sent)
 
 
+def _children_act(work: Work) -> bool:
+    """Whether a chain below carries an action out, and has time to say how it ends."""
+    sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED and one.child)
+    return work.now < work.deadline and any(one.outcome is None for one in sent)
+
+
 def complete(work: Work, end: Completed) -> None:
     """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
     if (owed := falls_short(work)) is not None:
@@ -137,9 +143,10 @@ def complete(work: Work, end: Completed) -> None:
     work.unfulfilled = _not_done(work)
     newest = {one.tool: one for one in work.actions.values()}.values()
     reported = any(one.error is not None and with_effects(work.world.spec(one.tool)) for one in newest)
+    found_out = known.for_above(work)
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
     work.answer = end.answer
-    report(work, reported=reported)
+    report(work, found_out, reported=reported)
 
 
 def _not_done(work: Work) -> tuple[NotDone, ...]:
@@ -166,13 +173,17 @@ def _not_done(work: Work) -> tuple[NotDone, ...]:
 
 
 def fail(work: Work, failure: Failure) -> None:
-    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else at once. Until
-    then questions are taken back. The first failure is the one that people read.
+    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else as soon as
+    the chains below it, which are stopped, have said what they did (C14). Until then questions are taken back. The
+    first failure is the one that people read.
     """
     index = work.graph.index.get(failure.error.step_id or "")
     siblings = None if index is None else work.steps[index].siblings or work.task.siblings
-    waits = siblings is Siblings.COLLECT or (waits_to_undo(work) and work.now < work.deadline)
-    if waits and is_acting(work):
+    collects = siblings is Siblings.COLLECT or (waits_to_undo(work) and work.now < work.deadline)
+    if not collects and work.now < work.deadline:
+        for active in work.active:
+            _cancel_children(work, active)
+    if is_acting(work) if collects else _children_act(work):
         if work.failing is None or failure.stopped is not None:
             work.failing, work.thought = failure, None
             if index is not None and not work.run[index].status.done:  # its turns or the chain's are used up
@@ -185,7 +196,8 @@ def fail(work: Work, failure: Failure) -> None:
         if failure.stopped is not None:
             work.resume = ChainStatus.CANCELLED
         return
-    failure = work.failing or failure
+    if failure.stopped is None and work.failing is not None:
+        failure = work.failing
     error = failure.error
     _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
     if undoes(work):
@@ -195,11 +207,11 @@ def fail(work: Work, failure: Failure) -> None:
         _cancelled(work, *failure.stopped)
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
-    work.unfulfilled = _not_done(work)
+    work.unfulfilled, found_out = _not_done(work), known.for_above(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer = error, failure.answer
     told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
-    report(work, told, reported=failure.fault is not None and not failure.refused)
+    report(work, found_out, told, reported=failure.fault is not None and not failure.refused)
 
 
 def cancel(work: Work, end: Cancelled) -> None:
@@ -209,17 +221,14 @@ def cancel(work: Work, end: Cancelled) -> None:
     if waits_to_undo(work):  # once what runs has been stopped
         for index in work.active:
             _cancel_children(work, index)
-        fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))
-        return
-    _stop(work, "the chain was cancelled", words)
-    _cancelled(work, by, reason)
+    fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))
 
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
-    work.unfulfilled = _not_done(work)
+    work.unfulfilled, found_out = _not_done(work), known.for_above(work)
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, ErrorInfo(ErrorType.DENIED, words), reported=True)
+    report(work, found_out, ErrorInfo(ErrorType.DENIED, words), reported=True)
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
@@ -256,7 +265,7 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
     return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
 
 
-def report(work: Work, fault: ErrorInfo | None = None, *, reported: bool = False) -> None:
+def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None, *, reported: bool = False) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the
@@ -279,4 +288,5 @@ def report(work: Work, fault: ErrorInfo | None = None, *, reported: bool = False
         data, fault = words_of(work), fault and fault_of_agent(fault)
     if fault is not None:  # that the last call did nothing does not say so of those before it
         fault = structs.replace(fault, no_effect=None)
-    work.outputs.append(Report(action, outcome_of(fault, metadata), "{}" if fault else data))
+    outcome = outcome_of(fault, metadata)
+    work.outputs.append(Report(action, outcome, "{}" if fault else data, found_out))

@@ -7,13 +7,12 @@ from typing import Final
 from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call
-from haltpoint.chain.model.limits import used_up
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTED
 from haltpoint.contracts.work.thoughts import Proposal
@@ -45,8 +44,6 @@ def gate(work: Work, index: int) -> Gate:
         own = work.steps[index].parallel or most
         if under_way >= most or len(work.run[index].pending) >= own:
             return Gate.CAP
-        if work.agents_at_work() and used_up(work.task.budget, work.spent()):  # what they do not use comes back
-            return Gate.CAP
         # a skill that hooks or a person are asked about begins its chain with a yes: no question may come between
         if any(work.world.spec(one.tool).plan is not None and not one.child for one in _pending(work)):
             return Gate.CAP
@@ -65,7 +62,8 @@ def is_held(call: CheckedCall, *, asks: bool) -> bool:
     """Whether a call has to wait for the receipts of others (C8).
 
     In its step calls run one at a time, but for those that only read and ask nobody. A model's effect runs beside no
-    other effect of the chain, and the call of an agent counts as one: what it will call is not known yet. `asks`: a
+    other effect of the chain, and the call of an agent counts as one: what it will call is not known yet. One agent
+    works at a time, also in a literal plan. `asks`: a
     person is asked before the call runs. A skill about which hooks or a person are asked begins its chain with a yes,
     so it begins alone.
     """
@@ -79,9 +77,17 @@ def is_held(call: CheckedCall, *, asks: bool) -> bool:
     reads = all(_only_reads(other) for other in (spec, *beside))
     if beside and (asks or not reads):
         return True
-    if work.origin is PlanOrigin.LITERAL or spec.read_only:
+    others = [work.world.spec(action.tool) for action in pending]
+    if spec.kind is ToolKind.AGENT and any(other.kind is ToolKind.AGENT for other in others):
+        return True
+    if work.origin is PlanOrigin.LITERAL or not _acts(spec):
         return False
-    return any(not work.world.spec(action.tool).read_only for action in pending)
+    return any(map(_acts, others))
+
+
+def _acts(spec: ToolSpec) -> bool:
+    """Whether a call of the tool may have effects, as one of an agent may: its questions are for people, too."""
+    return not spec.read_only or spec.kind is ToolKind.AGENT
 
 
 def _only_reads(spec: ToolSpec) -> bool:

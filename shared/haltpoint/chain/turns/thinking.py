@@ -137,8 +137,6 @@ def overspent(work: Work, more: int = 0) -> Failure | None:
     """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on. With
     `more` tokens: of one that has not so many left, or no money.
     """
-    if work.agents_at_work():  # of what they hold something comes back
-        return None
     tokens, cost, spent = work.task.budget.tokens, work.task.budget.cost, work.spent()
     if tokens is not None and spent.tokens + more > tokens:
         return failed(Code.OVER_BUDGET, f"the chain has used {spent.tokens} tokens, its whole budget")

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Seconds, Strict
 from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
 
@@ -122,6 +123,7 @@ class Task(Strict):
     assigned: Annotated[Assignment | None, Meta(extra={"hidden": True})] = None
     above: Annotated[tuple[str, ...], Meta(extra={"hidden": True})] = ()
     ledger: Annotated[Ledger, Meta(extra={"hidden": True})] = field(default_factory=dict)
+    known: Annotated[tuple[KnownReceipt, ...], Meta(extra={"hidden": True})] = ()
 
     @property
     def path(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 BESIDE_PLAN: Final = (
-    *("goal", "case", "nested_successes", "intent", "ledger"),
+    *("goal", "case", "nested_successes", "intent", "ledger", "known"),
     *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals", "done", "undoing"),
     "routing",
 )
@@ -226,7 +226,7 @@ def _begin_child(output: StartChild, envelope: Envelope) -> ops.Operation:
 
 def _report(output: Report, envelope: Envelope) -> ops.Operation:
     outcome = encode(output.outcome)
-    head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace)
+    head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace, output.known)
     message = (head + outcome + tail).decode()
     return ops.ReportToParent(output.action_id, outcome.decode(), output.data, message)
 

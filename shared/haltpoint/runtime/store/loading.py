@@ -29,6 +29,7 @@ from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -59,9 +60,9 @@ class StoredPlan(Strict):
 
     `goal` are a person's words in place of the task's; `case` the row of violations that is being counted;
     `nested_successes` the tools that succeeded inside the skills that were called, `ledger` what became of its
-    effects, `questions` those that the model asked while planning, `answers` a person's words to them, `granted` the
-    yeses that cover later calls, `verdicts` the calls of proposals that are refused, `resting` the actions that wait
-    for a moment, `approvals` a person's yes to an action.
+    effects, `known` the receipts that its agents made known, `questions` those that the model asked while planning,
+    `answers` a person's words to them, `granted` the yeses that cover later calls, `verdicts` the calls of proposals
+    that are refused, `resting` the actions that wait for a moment, `approvals` a person's yes to an action.
     """
 
     digests: dict[str, str]
@@ -72,6 +73,7 @@ class StoredPlan(Strict):
     nested_successes: tuple[str, ...] = ()
     intent: ChainIntent | None = None
     ledger: Ledger = field(default_factory=dict)
+    known: tuple[KnownReceipt, ...] = ()
     questions: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     granted: tuple[Grant, ...] = ()
@@ -121,26 +123,20 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
         return None
 
 
-async def load(
-    calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str], *, whole: bool = False
-) -> dict[str, Loaded]:
-    """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged). `whole`: also
-    one that is over has its actions, as others may have to know what it knew.
-    """
-    found = await asyncio.gather(*(_load_one(calls, topology, partition, one, whole) for one in chain_ids))
+async def load(calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+    """Read chains of one partition; what is missing or cannot be read is left out (the latter is logged)."""
+    found = await asyncio.gather(*(_load_one(calls, topology, partition, one) for one in chain_ids))
     return {loaded.chain.id: loaded for loaded in found if loaded is not None}
 
 
-async def _load_one(
-    calls: AutoPipeline, topology: Topology, partition: int, chain_id: str, whole: bool
-) -> Loaded | None:
+async def _load_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """A chain is read by several commands, and somebody may commit between them. What was read then may fit together,
     and its commit will be a conflict; or it does not, and is read again for as long as the version moves on.
     """
     before = None
     while True:
         try:
-            return await _read_one(calls, topology, partition, chain_id, whole)
+            return await _read_one(calls, topology, partition, chain_id)
         except Exception as error:  # noqa: BLE001 - one chain that cannot be read must not stop its neighbours
             version = await calls.call("HGET", topology.key(partition, Key.CHAIN, chain_id), Head.VERSION)
             if version == before:
@@ -149,9 +145,7 @@ async def _load_one(
             before = version
 
 
-async def _read_one(
-    calls: AutoPipeline, topology: Topology, partition: int, chain_id: str, whole: bool
-) -> Loaded | None:
+async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
     head_key, data_key = (topology.key(partition, key, chain_id) for key in (Key.CHAIN, Key.DATA))
     head, (task, plan, end) = await asyncio.gather(
@@ -166,7 +160,7 @@ async def _read_one(
     if chain.plan is None and not numbers:
         return Loaded(chain, version, trace)  # as every chain is at first: nothing was sent or asked yet
     requests = [request_id(chain_id, number) for number in numbers]
-    action_ids, thoughts = needed_actions(chain, over=whole), needed_thoughts(chain)
+    action_ids, thoughts = needed_actions(chain), needed_thoughts(chain)
     fields = [
         *map(local, requests),
         *(part for one in action_ids for part in action_parts(local(one))),

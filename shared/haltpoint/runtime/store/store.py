@@ -174,11 +174,9 @@ class Store:
             await self.conversations.keep(task, chain, reply[1])
         return Submitted(status, chain, reply[1])
 
-    async def load(self, partition: int, chain_ids: Sequence[str], *, whole: bool = False) -> dict[str, Loaded]:
-        """Read chains with what a decision may need; `whole`: of those that are over, too. Left out: unknown, expired,
-        quarantined, unreadable (logged).
-        """
-        return await load(self._calls, self._topology, partition, chain_ids, whole=whole)
+    async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+        """Read chains with what a decision may need. Left out: unknown, expired, quarantined, unreadable (logged)."""
+        return await load(self._calls, self._topology, partition, chain_ids)
 
     async def commit(self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()) -> Batch:
         """Write what was decided, one call for the batch, each chain whole or not at all.

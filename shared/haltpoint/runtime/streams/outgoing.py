@@ -12,6 +12,7 @@ from haltpoint.contracts import commands, events
 from haltpoint.contracts.base import child_report_id, value
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind
 from haltpoint.runtime.streams.wire import encode
@@ -157,19 +158,25 @@ class Envelope:
         )
 
 
-def completed_parts(action_id: str, attempt: int | None, chain_id: str, trace: str | None) -> tuple[bytes, bytes]:
+def completed_parts(
+    action_id: str,
+    attempt: int | None,
+    chain_id: str,
+    trace: str | None,
+    known: tuple[KnownReceipt, ...] = (),
+) -> tuple[bytes, bytes]:
     """What stands before and after the outcome in a message tool.completed, so that it is written down only once.
 
-    Without an attempt it is a child's report.
+    Without an attempt it is a child's report, with what the child makes known.
     """
     message = events.ToolCompleted(
         id=child_report_id(action_id) if attempt is None else f"{action_id}/{attempt}/done",
         source="haltpoint/tool-worker",
         subject=chain_id,
         traceparent=trace,
-        data=events.ToolCompleted.Data(action_id=action_id, outcome=_ANY),
+        data=events.ToolCompleted.Data(action_id=action_id, outcome=_ANY, known=known),
     )
-    head, _, tail = encode(message).rpartition(_ANY_TEXT)
+    head, _, tail = encode(message).partition(_ANY_TEXT)
     return head, tail
 
 
