@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import Final
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import agents_file, policy_file
+from haltpoint.runtime.config import agents_file, key_origin, policy_file
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
 from haltpoint.runtime.service import service
@@ -64,6 +65,8 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
             await http.start()
             here.about["url"] = _address(http)
+            with suppress(OSError):  # a chosen key needs no state directory; who sends it says where to
+                key_origin.remember(settings.state_dir, key, here.about["url"])
             try:
                 await here.serve()
             finally:

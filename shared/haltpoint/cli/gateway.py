@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import CliError, Exit, usage
 from haltpoint.cli.shell import Shell
+from haltpoint.runtime.config.key_origin import recall
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -41,17 +42,33 @@ def _own(shell: Shell) -> str:
 
 
 def _own_key(shell: Shell, where: str) -> str:
-    """The admin key of the settings, else that of the state directory: it goes to our own gateway only."""
-    own, kept = _own(shell), shell.settings.state_dir / KEY_FILE
-    if _origin(where) != _origin(own):
-        why = f"none was given, and the admin key of this machine is for {own} only"
+    """The admin key of this machine, for the gateway that it was made for. Raises CliError."""
+    key = _admin_key(shell)
+    home = _home(shell, key)
+    if _origin(where) != _origin(home):
+        why = f"none was given, and the admin key of this machine is for {home} only"
         raise CliError("HP-051", f"there is no key for the gateway at {where}", why, "Give one: --key KEY")
-    configured = shell.settings.gateway.admin_key
-    found = configured.get_secret_value() if configured else _read(kept)
-    if not found:
+    return key
+
+
+def _admin_key(shell: Shell) -> str:
+    """The key of the settings, else that of the state directory."""
+    configured, kept = shell.settings.gateway.admin_key, shell.settings.state_dir / KEY_FILE
+    key = configured.get_secret_value() if configured else _read(kept)
+    if not key:
         why = f"none was given and there is no {kept}"
         raise CliError("HP-051", "there is no key for the gateway", why, "Give one: --key KEY")
-    return found
+    return key
+
+
+def _home(shell: Shell, key: str) -> str:
+    """The gateway that the admin key was made for. The files of the current folder may name another one, whose owner
+    must not get the key: they are believed of a key that they hold themselves, and of no other.
+    """
+    inside, outside = shell.settings.gateway, shell.gateway_outside
+    is_of_the_folder = inside.admin_key is not None and outside.admin_key is None
+    gateway = inside if is_of_the_folder else outside
+    return recall(shell.settings.state_dir, key) or url_of(gateway.host, gateway.port)
 
 
 def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:

@@ -21,7 +21,7 @@ from haltpoint.runtime.config.errors import HaltpointError, in_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from haltpoint.runtime.config.settings import Settings
+    from haltpoint.runtime.config.settings import GatewaySettings, Settings
 
 P = ParamSpec("P")
 Verb = Callable[Concatenate["Shell", P], int | None]
@@ -62,6 +62,13 @@ class Shell:
         from haltpoint.runtime.config.settings_sources import load
 
         return load(self.config, redis_url=self.redis_url, **flags)
+
+    @cached_property
+    def gateway_outside(self) -> "GatewaySettings":
+        """The gateway's settings, in which the files of the current folder have no say."""
+        from haltpoint.runtime.config.settings_sources import gateway_outside
+
+        return gateway_outside(self.config)
 
     @property
     def interactive(self) -> bool:

@@ -1,10 +1,12 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, cast
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from haltpoint.chain.model.statuses import ChainStatus
@@ -14,11 +16,15 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import NotEndedError
+from haltpoint.runtime.config.key_origin import recall
+from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams import presence
 from haltpoint.sync_client import SyncClient
+from haltpoint_gateway import app
 from haltpoint_gateway.event_stream import HEARTBEAT
 from tests.integration.gateway.conftest import ADMIN, System, bearer, task
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -290,3 +296,25 @@ async def test_an_answer_that_no_question_takes_is_refused_in_words(system: Syst
     with pytest.raises(GatewayError, match="text: ") as caught:
         await client.answer(request_id, decision="none", text="x" * 9000)
     assert caught.value.code == "invalid_answer"
+
+
+def test_a_gateway_writes_down_where_its_key_may_be_sent(url: str, tmp_path: Path) -> None:
+    assert recall(tmp_path, ADMIN) == url
+
+
+async def test_a_gateway_with_a_chosen_key_needs_no_state_directory(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    (no_folder := tmp_path / "file").write_text("")
+    settings = system.gateway.settings.model_copy(
+        update={
+            "redis_url": server.url,
+            "state_dir": no_folder,
+            "gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)),
+        }
+    )
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(app.run(settings))
+        while not await presence.alive(system.redis, system.topology):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        running.cancel()

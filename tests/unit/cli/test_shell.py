@@ -2,8 +2,6 @@
 
 import io
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from typer.testing import CliRunner
 from haltpoint.cli.arguments import texts_of
 from haltpoint.cli.commands.chains import _table
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import as_environment
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
@@ -23,6 +20,7 @@ from haltpoint.contracts.views.chains import ChainSummary, Page
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.config.settings_sources import load
+from tests.support.listener import Listener
 from tests.unit.cli.chains import stopped
 
 
@@ -192,21 +190,6 @@ def test_a_state_directory_that_cannot_be_used_is_told_with_its_reason(
     assert "HALTPOINT_STATE_DIR" in done.stderr
 
 
-def test_the_key_of_this_machine_goes_to_its_own_gateway_only(tmp_path: Path) -> None:
-    """A key is a password: whoever else listens at some address must not get to see it."""
-    (tmp_path / KEY_FILE).write_text("hp_of_this_machine\n")
-    with Listener() as own, Listener() as foreign:
-        (tmp_path / ADDRESS_FILE).write_text(own.url)
-        refused = CliRunner().invoke(app, ["chain", "list", "--url", foreign.url])
-        assert refused.exit_code == Exit.FAILED
-        assert f"HP-051 there is no key for the gateway at {foreign.url}" in refused.stderr
-        assert "--key KEY" in refused.stderr
-        for words in ([], ["--url", f"{own.url}/"], ["--url", foreign.url, "--key", "given"]):
-            CliRunner().invoke(app, ["chain", "list", *words])
-    assert own.keys == ["Bearer hp_of_this_machine"] * 2
-    assert foreign.keys == ["Bearer given"]
-
-
 def test_what_answers_and_is_no_gateway_is_told_so() -> None:
     with Listener() as other:
         done = CliRunner().invoke(app, ["chain", "list", "--url", other.url, "--key", "k"])
@@ -240,30 +223,3 @@ def test_ids_are_never_cut_in_a_list_of_chains(width: int) -> None:
     assert row.startswith(f"0123456789abcdef0123456789abcdef  awaiting_clarification  {time}Tell John that")
     assert len(row) == width
     assert head.index("goal") == row.index("Tell")
-
-
-class Listener:
-    """Somebody who listens on a port of this machine, writes down which keys are sent, and answers with a page."""
-
-    def __init__(self) -> None:
-        keys = self.keys = list[str | None]()
-
-        class Page(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                keys.append(self.headers["Authorization"])
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(b"<html>")
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> "Listener":
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

@@ -19,8 +19,9 @@ from pydantic_settings import SettingsError as SourceError
 from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import in_words
-from haltpoint.runtime.config.settings import PREFIX, Settings, SettingsError
+from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings, SettingsError
 
+_FILE: Final = "haltpoint.toml"
 _STANDARD: Final = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
 
 
@@ -45,6 +46,15 @@ def load(config: Path | None = None, /, **flags: object) -> Settings:
     if policy is not None:
         raise policy
     return _build(layers)
+
+
+def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySettings:
+    """The gateway's settings without those of the current folder: its `.env`, and its `haltpoint.toml` unless `config`
+    names it. Raises SettingsError.
+    """
+    layers, _, _ = _layers(config, flags)
+    folder = (".env",) if config else (".env", _FILE)
+    return _build({name: layer for name, layer in layers.items() if name not in folder}).gateway
 
 
 def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
@@ -84,7 +94,7 @@ def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, 
     faults = [*_unknown(environment.env_vars, "the environment"), *_unknown(dotenv.env_vars, ".env")]
     if config and not config.is_file():
         faults.append(f"the file {config} does not exist")
-    file = config or Path("haltpoint.toml")
+    file = config or Path(_FILE)
     standard = {**dotenv.env_vars, **environment.env_vars}
 
     def read(source: Callable[[], dict[str, Any]]) -> dict[str, Any]:
