@@ -18,7 +18,7 @@ def _book(room: str) -> dict[str, Any]:
 
 _STEP = {"id": "book", "description": "Get a room", "required_tools": ["book_room"]}
 _ASK = {"id": "ask", "description": "Find out the colour", "required_tools": ["askHuman"]}
-_QUESTION = {"question": "Which colour?", "options": ["red", "blue"], "context": "It is the front door."}
+_QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
 
 STUBBORN: Final[list[dict[str, Any]]] = [
     when("plan", "^Book", {"plan": {"steps": [_STEP]}}),

@@ -7,7 +7,6 @@ import pytest
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
-from haltpoint.contracts.reasons import SourceKind
 from haltpoint.runs import Run
 from tests.e2e.running import Running
 
@@ -32,10 +31,10 @@ async def asking(client: Client, **arguments: Any) -> Run:
 
 
 async def test_i4_a_plan_asks_in_words(system: Running, client: Client) -> None:
-    run = await asking(client, context="It is the front door.", priority="high")
+    run = await asking(client, priority="high")
     request = await run.expects_request(RequestKind.INPUT)
     assert (await client.chain(run.id)).status == "awaiting_input"
-    assert (request.question, request.preview, request.priority) == ("Which colour?", "It is the front door.", "high")
+    assert (request.question, request.priority) == ("Which colour?", "high")
     assert "[high]" in (await system.typed("inbox")).stdout
     assert (await system.typed("answer", request.id, "--text", "a warm red")).returncode == 0
     chain = (await run.result()).chain
@@ -103,19 +102,3 @@ async def test_i4_nobody_answers_in_time(client: Client) -> None:
     with pytest.raises(GatewayError) as late:
         await client.answer(request.id, text="red")
     assert late.value.code == "request_expired"
-
-
-async def test_i4_the_default_is_the_answer_when_no_person_answers_in_time(system: Running, client: Client) -> None:
-    run = await asking(client, timeout=1, default="", suggestions=["red", "blue"], priority="critical")
-    request = await run.expects_request(RequestKind.INPUT)
-    assert [one.title for one in request.options] == ["red", "blue"]
-    result = await run.result()
-    assert (result.status, result.chain.steps[1].result) == ("completed", {"words": ""})
-    assert result.chain.requests[0].status is RequestStatus.EXPIRED
-    receipt = result.chain.steps[0].actions[0].receipt
-    assert receipt is not None
-    assert (receipt.success, receipt.metadata.by, receipt.metadata.source) == (True, "", SourceKind.MODEL)
-    assert receipt.warnings == ("no person answered in time; this is the default that came with the question",)
-    shown = (await system.typed("chain", "show", run.id)).stdout
-    assert 'without an answer in time: ""' in shown
-    assert 'askHuman: answer=""  (default)' in shown

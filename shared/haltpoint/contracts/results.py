@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract, Seconds
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.work.ledger import Ledger
 
 Data = TypeVar("Data", default=dict[str, Any])
@@ -231,7 +231,6 @@ class Metadata(Contract):
         default_factory=dict
     )
     by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
-    source: Annotated[SourceKind | None, Meta(description="whose words the data are, when no tool's (I4)")] = None
     approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (
         None
     )

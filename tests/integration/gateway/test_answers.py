@@ -216,15 +216,6 @@ async def test_urgent_questions_come_first(system: System) -> None:
     assert [one["id"] for one in found] == [asked["high"], asked["normal"], asked[None], asked["low"]]
 
 
-async def test_i4_critical_questions_come_before_all_others(system: System) -> None:
-    chains = [await system.submit() for _ in range(3)]
-    asked = [
-        await system.ask(chain, RequestKind.INPUT, priority=priority)
-        for chain, priority in zip(chains, ("critical", "high", None), strict=True)
-    ]
-    assert [one["id"] for one in await system.pages("/v1/requests", limit=2)] == asked
-
-
 @pytest.mark.parametrize(
     "said",
     [{"decision": "happened", "value": {"contact_id": "u1"}}, {"decision": "happened"}, {"decision": "failed"}],

@@ -465,7 +465,7 @@ def test_off_keeps_what_holds_in_every_mode() -> None:
 
 # ---- askHuman (I4, B5)
 
-ASK = {"question": "Which colour?", "options": ["red", "blue"], "context": "for the door", "priority": "high"}
+ASK = {"question": "Which colour?", "options": ["red", "blue"], "priority": "high"}
 
 
 def asking(**arguments: object) -> Story:
@@ -482,7 +482,7 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
     assert told.chain.status is ChainStatus.AWAITING_INPUT
     assert told.dispatches == []
     [question] = told.questions
-    assert (question.question, question.preview, question.priority) == ("Which colour?", "for the door", "high")
+    assert (question.question, question.priority) == ("Which colour?", "high")
     assert [(option.id, option.title) for option in question.request.options] == [("1", "red"), ("2", "blue")]
     assert told.never_executed == [("lookup", "a question was open")]
     [record] = [output for output in told.last.outputs if isinstance(output, Record)]
@@ -534,56 +534,29 @@ def test_i4_a_form_is_answered_with_a_value() -> None:
     [
         {"pattern": "(a+)+$"},
         {"properties": {"x": {"$ref": "#"}}},
-        {"properties": []},
-        {"properties": {"x": 1}},
-        {"items": {"items": {"items": {"items": {"items": {"items": {}}}}}}},
+        {"allOf": [{"$dynamicRef": "#x"}]},
+        {"patternProperties": {"(a+)+$": {}}},
     ],
 )
-def test_i4_a_form_of_a_model_is_of_plain_words_only(schema: dict[str, object]) -> None:
-    told = asking(question="How large?", schema=schema)
-
-    assert told.questions == []
-    assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"required": ["size"], "additionalProperties": False},
-        {"properties": {"size": {}}, "required": ["size", "colour"], "additionalProperties": False},
-        {"properties": {"size": False}, "required": ["size"]},
-        {"properties": {"door": {"required": ["size"], "additionalProperties": False}}},
-        {"additionalProperties": {"required": ["size"], "additionalProperties": False}},
-        {"properties": {"sizes": {"items": {"enum": []}}}},
-        {"properties": {"size": {"minimum": 2, "maximum": 1}}},
-        {"enum": ["red", "blue"]},
-        {"enum": []},
-        {"properties": {"size": {"type": "integer", "enum": ["1", "2"]}}, "required": ["size"]},
-        {"enum": [{"size": 1}], "required": ["colour"]},
-        {"additionalProperties": {"pattern": "(a+)+$"}},
-        {"additionalProperties": 1},
-    ],
-)
-def test_i4_a_form_that_nobody_could_fill_in_is_put_to_nobody(schema: dict[str, object]) -> None:
+def test_i4_no_form_of_a_model_makes_the_check_of_an_answer_endless(schema: dict[str, object]) -> None:
     told = asking(question="How large?", schema=schema)
 
     assert told.questions == []
     [violated] = told.told("contract.violated")
     assert violated["violation"] == "bad_arguments"
-    assert "arguments.schema" in violated["message"]
+    assert "cannot be used here" in violated["message"]
 
 
 @pytest.mark.parametrize(
     "schema",
     [
         {"required": ["size"]},
-        {"required": ["size"], "additionalProperties": {"type": "integer"}},
-        {"properties": {"size": {"minimum": 1, "maximum": 1}}, "required": ["size"], "additionalProperties": False},
-        {"enum": [{"size": 1}]},
-        {"properties": {"size": {"type": "integer", "enum": ["1", 2]}}},
+        {"properties": {"day": {"type": "string", "format": "date"}}, "additionalProperties": False},
+        {"properties": {"pattern": {"type": "string"}, "$ref": {"properties": {"pattern": True}}}},
+        {"anyOf": [{"required": ["size"]}, {"required": ["colour"]}]},
     ],
 )
-def test_i4_a_form_that_can_be_filled_in_is_put_to_a_person(schema: dict[str, object]) -> None:
+def test_i4_any_other_json_schema_is_put_to_a_person(schema: dict[str, object]) -> None:
     assert asking(question="How large?", schema=schema).questions[0].request.form == schema
 
 
@@ -609,7 +582,7 @@ def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
     told.submit()
 
     assert told.chain.error is not None
-    assert "'pattern' is not one of ['type'" in told.chain.error.message
+    assert "pattern cannot be used here" in told.chain.error.message
 
 
 def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() -> None:

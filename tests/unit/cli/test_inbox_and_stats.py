@@ -36,11 +36,11 @@ class Asked:
 
 def test_urgent_questions_are_at_the_top_of_the_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
     def talk(_: Shell, conversation: Callable[[Any], Awaitable[None]]) -> None:
-        asyncio.run(conversation(Asked("critical", "high", "low")))  # type: ignore[arg-type]
+        asyncio.run(conversation(Asked("high", "normal", "low")))  # type: ignore[arg-type]
 
     monkeypatch.setattr(inbox, "talk", talk)
     shown = CliRunner().invoke(app, ["inbox"]).stdout
-    places = [shown.index(word) for word in ("[critical]", "[high]", "[low]")]
+    places = [shown.index(word) for word in ("[high]", "[low]")]
     assert places == sorted(places)
 
 

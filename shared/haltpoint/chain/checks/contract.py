@@ -72,12 +72,10 @@ def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
 
 
 def call_form(spec: ToolSpec) -> str:
-    """The exact form of a call as JSON text, with a placeholder for each parameter; of two names of one the first."""
+    """The exact form of a call as JSON text, with a placeholder for each parameter."""
     properties = spec.parameters.get("properties")
     named: dict[str, Any] = properties if isinstance(properties, dict) else {}
     arguments = {name: _placeholder(name, schema) for name, schema in named.items()}
-    if spec.name == human_tool.NAME:
-        del arguments[human_tool.OTHER_NAME]
     return write_json({"tool": spec.name, "arguments": arguments})
 
 

@@ -26,6 +26,8 @@ _ABOUT_THE_OUTSIDE: Final = frozenset(
 )
 _TYPES: Final = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
 _WORDS: Final = frozenset({"title", "description", "$schema"})
+_ENDLESS: Final = frozenset({"$ref", "$dynamicRef", "pattern", "patternProperties"})
+"""Words with which a model's schema may make the check of an answer take for ever."""
 
 
 def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
@@ -112,6 +114,34 @@ def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     if not isinstance(data, dict):
         return ("data: is not an object",)
     return form_value_faults(spec.result_schema or {}, data, "data")
+
+
+def form_faults(form: Any, name: str) -> tuple[str, ...]:
+    """What is wrong with the JSON Schema of a form that a model wrote, in words: people fill in an object by it."""
+    if not isinstance(form, dict) or form.get("type", "object") != "object":
+        return (f"{name}: describes no object",)
+    try:
+        endless = sorted(_ENDLESS.intersection(_keywords(form)))
+        json.dumps(form, allow_nan=False)
+        Draft202012Validator.check_schema(form)
+    except SchemaError as error:
+        return (f"{name}: {_short(error.message)}",)
+    except (ValueError, RecursionError):  # NaN, an infinity, or too many levels
+        return (f"{name}: is not JSON that can be read",)
+    return (f"{name}: {', '.join(endless)} cannot be used here",) if endless else ()
+
+
+def _keywords(schema: Any) -> Iterator[str]:
+    """The words of JSON Schema in a schema, at every depth; names of properties are none."""
+    if not isinstance(schema, dict):
+        for part in schema if isinstance(schema, list) else ():
+            yield from _keywords(part)
+        return
+    for word, part in schema.items():
+        yield word
+        named = part.values() if word == "properties" and isinstance(part, dict) else (part,)
+        for inner in named:
+            yield from _keywords(inner)
 
 
 def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:

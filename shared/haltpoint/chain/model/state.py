@@ -16,7 +16,7 @@ from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.reasons import Grant, SourceKind
+from haltpoint.contracts.reasons import Grant
 from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.known import KnownReceipt
@@ -104,10 +104,8 @@ class Action(Struct, frozen=True, gc=False):
 
     @property
     def in_models_words(self) -> bool:
-        """Whether its data are words of a model: an agent's answer, or the default of a question. No value of a call
-        comes from them (C13).
-        """
-        return bool(self.told.agent) or self.told.source is SourceKind.MODEL
+        """Whether its data are words of a model, an agent's answer. No value of a call comes from them (C13)."""
+        return bool(self.told.agent)
 
     def asking(self) -> "Action":
         """The same action, waiting for a person."""

@@ -76,8 +76,7 @@ def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
     """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
     work.keep(asking := action.asking())
     work.outputs.append(Record(asking))
-    words = (str(title) for title in human_tool.options_in(arguments))
-    context = arguments.get("context")
+    words = (str(title) for title in arguments.get("options", ()))
     return question(
         work,
         RequestKind.INPUT,
@@ -88,7 +87,6 @@ def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
         form=arguments.get("schema"),
         seconds=arguments.get("timeout"),
         arguments=asking.arguments,
-        preview=None if context is None else str(context),
         priority=arguments.get("priority"),
     )
 

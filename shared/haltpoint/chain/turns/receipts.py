@@ -1,10 +1,8 @@
 """What a receipt does to its step (CONTRACT B2, C3, C11): the runtime obeys the tool, never the model."""
 
-from typing import Final
-
 from msgspec.structs import replace
 
-from haltpoint.chain.checks import human_tool, ledger
+from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import decided, router, undecided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.owed import pattern_faults, remind
@@ -22,13 +20,10 @@ from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Proposal
-
-DEFAULTED: Final = "no person answered in time; this is the default that came with the question"
 
 
 def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
@@ -167,10 +162,6 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     free(work, request)
     if request.action_id:
         action = work.actions[request.action_id]
-        if (default := human_tool.default_of(action)) is not None:
-            told = Metadata(tool=action.tool, source=SourceKind.MODEL)
-            outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=(DEFAULTED,), metadata=told)
-            return succeed(work, resolve(work, action, outcome, default))
         asked = action.outcome and action.outcome.confirmation
         if asked and asked.on_timeout is OnTimeout.DENY:
             no = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)

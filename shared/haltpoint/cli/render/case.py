@@ -47,7 +47,7 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
 
 def details(request: RequestView) -> Iterator[str]:
     """What a person has to know beside the question, a line each: the agents that led to it, options, the call, the
-    form, what counts without an answer, or the whole case.
+    form, or the whole case.
     """
     if request.path:
         yield f"asked by: {' > '.join(map(visible, request.path))}"
@@ -62,8 +62,6 @@ def details(request: RequestView) -> Iterator[str]:
     yield from _lines(request.preview)
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from (f"{name}: {words}" for name, words, _ in fields(request.form))
-    if request.kind is RequestKind.INPUT and "default" in request.arguments:
-        yield f"without an answer in time: {value_text(request.arguments['default'], WIDTH)}"
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
 

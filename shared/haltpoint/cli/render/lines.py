@@ -9,7 +9,6 @@ from haltpoint.cli.render.case import CLOSED, answer_words, details, said
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.phrases import count, why_dropped
-from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import HookVerdict, NextAction, ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
@@ -119,8 +118,7 @@ def result(action: ActionView, receipt: ToolResult) -> Line:
     """What a call brought, how long it took, or who gave the result."""
     told = receipt.metadata
     took = f"{told.duration_ms / 1000:.1f} s" if told.duration_ms >= 1000 else f"{told.duration_ms} ms"
-    given = "default" if told.source is SourceKind.MODEL else took if told.duration_ms else ""
-    notes = [f"by {told.by}" if told.by else given]
+    notes = [f"by {told.by}" if told.by else took if told.duration_ms else ""]
     if changed := [hook.name for hook in told.hooks if hook.verdict is HookVerdict.MODIFY]:
         notes.append(f"changed by {', '.join(changed)}")
     mark = Mark.DONE if receipt.success else Mark.FAILED

@@ -39,7 +39,7 @@ from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, rfc333
 from haltpoint.runtime.streams.public_facts import public_facts
 from haltpoint.runtime.streams.wire import encode
 
-_RANKS: Final = {"low": 0, "high": 2, "critical": 3}
+_RANKS: Final = {"low": 0, "high": 2}
 _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
