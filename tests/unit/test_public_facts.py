@@ -9,7 +9,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.streams.public_facts import public_facts
+from haltpoint.runtime.streams.outgoing import public_facts
 from tests.support.builders import asks, literal_task, spec
 from tests.unit.chain.story import START, Story
 

@@ -35,8 +35,7 @@ from haltpoint.runtime.store.chain_codec import changed_fields
 from haltpoint.runtime.store.counting import count
 from haltpoint.runtime.store.log_lines import encode_line
 from haltpoint.runtime.store.rows import Data, Head, local
-from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, rfc3339
-from haltpoint.runtime.streams.public_facts import public_facts
+from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, public_facts, rfc3339
 from haltpoint.runtime.streams.wire import encode
 
 _RANKS: Final = {"low": 0, "high": 2}

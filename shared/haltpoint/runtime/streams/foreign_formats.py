@@ -22,7 +22,7 @@ _SHORT: Final = struct.Struct(">H")
 
 @value
 class Opened:
-    """The body of an entry, its headers (None: they cannot be read), and in which format they were, in words."""
+    """The body of an entry, its headers (None: they cannot be read), and their format in words."""
 
     body: bytes
     headers: Mapping[str, Any] | None
@@ -34,56 +34,69 @@ def opened(data: bytes) -> Opened | Rejected:
     if data.startswith(_MAGIC):
         return _binary(data)
     try:
-        found = from_json(data)
+        envelope = from_json(data)
     except ValueError:
         return Opened(data, {})
-    if isinstance(found, dict) and found.keys() == {"data", "headers"} and isinstance(found["data"], str):
-        headers = found["headers"]
-        readable = headers if isinstance(headers, dict) else None
-        return Opened(found["data"].encode(), readable, "in the JSON envelope of FastStream 0.6")
+    match envelope:
+        case {"data": str(body), "headers": headers} if len(envelope) == 2:
+            readable = headers if isinstance(headers, dict) else None
+            return Opened(body.encode(), readable, "in the JSON envelope of FastStream 0.6")
     return Opened(data, {})
 
 
 def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejected: Rejected) -> Decoded | Rejected:
     """Read an entry of an events stream that `wire.decode` has rejected. Never raises.
 
-    A body's id is its header `id`; without one it is that of its entry, so that the same entry is the same task.
+    A body's id is its header `id`; without one it is that of its entry, so that the same entry is
+    the same task.
     """
     data = fields.get(_DATA, b"")
-    if rejected.reason is not DeadLetterReason.BAD_FIELDS and not (
-        rejected.reason is DeadLetterReason.BAD_ENCODING and data.startswith(_MAGIC)
-    ):
+    if not _may_be_foreign(data, rejected):
         return rejected
-    found = opened(data)
-    if isinstance(found, Rejected):
-        return found
+    entry_body = opened(data)
+    if isinstance(entry_body, Rejected):
+        return entry_body
+    form = entry_body.form
     try:
-        message = from_json(found.body)
+        message = from_json(entry_body.body)
     except ValueError as error:
-        return Rejected(DeadLetterReason.BAD_JSON, f"the body {found.form} is not JSON: {error}")
+        detail = f"the body {form} is not JSON: {error}"
+        return Rejected(DeadLetterReason.BAD_JSON, detail)
     if not isinstance(message, dict):
-        return Rejected(DeadLetterReason.BAD_FIELDS, f"the body {found.form} is not a JSON object, so it is not a task")
+        detail = f"the body {form} is not a JSON object, so it is not a task"
+        return Rejected(DeadLetterReason.BAD_FIELDS, detail)
+    headers = entry_body.headers
     if "type" in message:
-        if found.body is data:
+        if entry_body.body is data:
             return rejected
-        told = f"a message {found.form}"
+        reading = f"a message {form}"
+    elif headers is None:
+        detail = f"the headers {form} cannot be read; they must be ASCII"
+        return Rejected(DeadLetterReason.BAD_ENCODING, detail)
     else:
-        if found.headers is None:
-            return Rejected(
-                DeadLetterReason.BAD_ENCODING, f"the headers {found.form} cannot be read; they must be ASCII"
-            )
-        told = f"it has no `type`, so it is read as the body of a task {found.form}"
-        message = _submitted(message, found.headers, stream, entry)
-    message.setdefault("traceparent", (found.headers or {}).get("traceparent"))
+        reading = f"it has no `type`, so it is read as the body of a task {form}"
+        message = _submitted(message, headers, stream, entry)
+    if headers:
+        message.setdefault("traceparent", headers.get("traceparent"))
     decoded = decode(Stream.EVENTS, {_DATA: to_json(message, inf_nan_mode="constants")})
     if isinstance(decoded, Rejected):
-        return Rejected(decoded.reason, f"{told}: {decoded.detail}"[:1000])
+        detail = f"{reading}: {decoded.detail}"
+        return Rejected(decoded.reason, detail[:1000])
     return decoded
 
 
+def _may_be_foreign(data: bytes, rejected: Rejected) -> bool:
+    if rejected.reason is DeadLetterReason.BAD_ENCODING:
+        return data.startswith(_MAGIC)
+    return rejected.reason is DeadLetterReason.BAD_FIELDS
+
+
 def _submitted(task: dict[str, Any], headers: Mapping[str, Any], stream: str, entry: str) -> dict[str, Any]:
-    key = {"id": headers["id"], "source": headers.get("source", "faststream")} if "id" in headers else {}
-    return {"type": "task.submitted.v1", "id": entry, "source": stream, **key, "data": task}
+    message = {"type": "task.submitted.v1", "id": entry, "source": stream, "data": task}
+    if "id" in headers:
+        message["id"] = headers["id"]
+        message["source"] = headers.get("source", "faststream")
+    return message
 
 
 def _binary(data: bytes) -> Opened | Rejected:
@@ -94,27 +107,31 @@ def _binary(data: bytes) -> Opened | Rejected:
     except struct.error:
         return Rejected(DeadLetterReason.BAD_ENCODING, f"an entry {form} that ends too early")
     if version != 1:
-        return Rejected(
-            DeadLetterReason.UNKNOWN_VERSION, f"an entry {form}, version {version}; this release reads version 1"
-        )
+        detail = f"an entry {form}, version {version}; this release reads version 1"
+        return Rejected(DeadLetterReason.UNKNOWN_VERSION, detail)
     if body_at > len(data):
         return Rejected(DeadLetterReason.BAD_ENCODING, f"an entry {form} that ends too early")
-    return Opened(data[body_at:], _headers(data[:body_at], headers_at), form)
+    headers = _headers(data[:body_at], headers_at)
+    return Opened(data[body_at:], headers, form)
 
 
-def _headers(data: bytes, at: int) -> dict[str, str] | None:
-    """Names and values, which end where the body begins.
+def _headers(data: bytes, start: int) -> dict[str, str] | None:
+    """Names and values, which end where the body begins; None where they do not.
 
-    FastStream writes the length of a text in characters, not in bytes: so other than ASCII cannot be read.
+    FastStream writes the length of a text in characters, not in bytes: so other than ASCII cannot
+    be read.
     """
     words: list[str] = []
+    end = start + _SHORT.size
     try:
-        (count,) = _SHORT.unpack_from(data, at)
-        at += _SHORT.size
+        (count,) = _SHORT.unpack_from(data, start)
         for _ in range(2 * count):
-            (length,) = _SHORT.unpack_from(data, at)
-            at += _SHORT.size + length
-            words.append(data[at - length : at].decode())
+            (length,) = _SHORT.unpack_from(data, end)
+            begin = end + _SHORT.size
+            end = begin + length
+            words.append(data[begin:end].decode())
     except (struct.error, UnicodeDecodeError):
         return None
-    return dict(zip(words[::2], words[1::2], strict=True)) if at == len(data) else None
+    if end != len(data):
+        return None
+    return dict(zip(words[::2], words[1::2], strict=True))

@@ -33,11 +33,13 @@ class Call(NamedTuple):
 
 
 class Link(asyncio.Protocol):
-    """One connection, as `open_link` gives it. It ends too when it hears nothing for `timeout` seconds while it waits.
+    """One connection, as `open_link` gives it. It ends after `timeout` seconds without the reply
+    that it waits for.
 
-    `on_end` hears why it is over; its `unanswered` calls have no reply then. `on_refused` gets a call that the server
-    refuses for now: such a server may have changed its part, and another one be at its address, so the link is
-    `leaving`, and ends when it has the replies that are under way.
+    `on_end` hears why it is over; its `unanswered` calls have no reply then. `on_refused` gets a
+    call that the server refuses for now: such a server may have changed its part, and another
+    server may be at its address, so the link is `leaving`, and ends when it has the replies that
+    are under way.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -82,11 +84,7 @@ class Link(asyncio.Protocol):
             while (reply := self._replies.gets()) is not _NOTHING:
                 call = self.unanswered.popleft()
                 if isinstance(reply, Exception):
-                    if (refused := refused_for_now(reply)) is None:
-                        fail(call, reply)
-                    else:
-                        self.leaving = True
-                        self.on_refused(call, refused)
+                    self._hear_error(call, reply)
                 elif not call.future.done():
                     call.future.set_result(reply)
         except (hiredis.ProtocolError, IndexError) as error:
@@ -101,6 +99,14 @@ class Link(asyncio.Protocol):
         self.over = exc or self._why
         self.on_end(self.over)
 
+    def _hear_error(self, call: Call, error: Exception) -> None:
+        refused = refused_for_now(error)
+        if refused is None:
+            fail(call, error)
+        else:
+            self.leaving = True
+            self.on_refused(call, refused)
+
     def _fail_all(self, error: Exception) -> None:
         for call in self.unanswered:
             fail(call, error)
@@ -110,34 +116,24 @@ class Link(asyncio.Protocol):
         self._watch = None
         if not self.unanswered:
             return
-        left = self._heard + self._timeout - self._loop.time()
-        if left <= 0:
-            self.close(RedisTimeoutError(f"no reply within {self._timeout:g} s"))
+        silent = self._loop.time() - self._heard
+        if silent < self._timeout:
+            self._watch = self._loop.call_later(self._timeout - silent, self._look)
         else:
-            self._watch = self._loop.call_later(left, self._look)
+            self.close(RedisTimeoutError(f"no reply within {self._timeout:g} s"))
 
 
 async def open_link(pool: Any, seconds: float) -> Link:
     """Connect to the address of redis-py's `pool`, and log in, within `seconds`.
 
-    Raises redis-py's ConnectionError (AuthenticationError and RefusedForNow are such), TimeoutError or OSError.
+    Raises redis-py's ConnectionError (AuthenticationError and RefusedForNow are such), TimeoutError
+    or OSError.
     """
-    loop = asyncio.get_running_loop()
-    to = pool.make_connection()
+    address = pool.make_connection()
     async with asyncio.timeout(seconds):
-        if isinstance(to, UnixDomainSocketConnection):
-            _, link = await loop.create_unix_connection(lambda: Link(seconds), to.path)
-        else:
-            tls = to.ssl_context.get() if isinstance(to, SSLConnection) else None
-            _, link = await loop.create_connection(lambda: Link(seconds), to.host, to.port, ssl=tls)
-        hello: tuple[str | int, ...] = ("HELLO", 3)
-        if to.username or to.password:
-            hello += ("AUTH", to.username or "default", to.password or "")
-        commands: list[tuple[str | int, ...]] = [hello, ("SELECT", to.db)] if to.db else [hello]
-        calls = [Call(pack(command), loop.create_future(), 0.0) for command in commands]
-        link.send(calls)
+        link = await _connected(address, seconds)
         try:
-            await asyncio.gather(*(call.future for call in calls))
+            await _log_in(link, address)
         except BaseException as error:
             link.close(RedisConnectionError("the connection was not opened"))
             if isinstance(error, ResponseError):
@@ -146,6 +142,30 @@ async def open_link(pool: Any, seconds: float) -> Link:
     if link.over is not None:
         raise link.over
     return link
+
+
+async def _connected(address: Any, seconds: float) -> Link:
+    loop = asyncio.get_running_loop()
+    link = Link(seconds)
+    if isinstance(address, UnixDomainSocketConnection):
+        await loop.create_unix_connection(lambda: link, address.path)
+    else:
+        tls = address.ssl_context.get() if isinstance(address, SSLConnection) else None
+        await loop.create_connection(lambda: link, address.host, address.port, ssl=tls)
+    return link
+
+
+async def _log_in(link: Link, address: Any) -> None:
+    loop = asyncio.get_running_loop()
+    commands: list[tuple[str | int, ...]] = [("HELLO", 3)]
+    if address.username or address.password:
+        user = address.username or "default"
+        commands = [("HELLO", 3, "AUTH", user, address.password or "")]
+    if address.db:
+        commands.append(("SELECT", address.db))
+    calls = [Call(pack(command), loop.create_future(), 0.0) for command in commands]
+    link.send(calls)
+    await asyncio.gather(*(call.future for call in calls))
 
 
 def fail(call: Call, error: Exception) -> None:

@@ -1,16 +1,20 @@
-"""The messages that the executor and the workers send: ids derived, times told, the trace carried on."""
+"""The messages that the executor and the workers send: ids derived, the trace carried on."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from msgspec import structs
+from pydantic_core import to_json
 
-from haltpoint.chain.model.outputs import Dispatch, Think
+from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Think
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts import commands, events
-from haltpoint.contracts.base import child_report_id, value
+from haltpoint.contracts.base import action_of, child_report_id, request_id, value
+from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Question
+from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import Task
@@ -26,7 +30,7 @@ MOST_CORRECTED: Final = 24_000
 _SOURCE = "haltpoint/executor"
 _ANY: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _ANY_TEXT: Final = encode(_ANY)
-_THOUGHTS: dict[ThoughtKind, type[commands.ToPlanner]] = {
+_THOUGHTS: Final[dict[ThoughtKind, Callable[..., commands.ToPlanner]]] = {
     ThoughtKind.INTENT: commands.IntentRequested,
     ThoughtKind.PLAN: commands.PlanRequested,
     ThoughtKind.ACT: commands.ActionRequested,
@@ -34,6 +38,8 @@ _THOUGHTS: dict[ThoughtKind, type[commands.ToPlanner]] = {
     ThoughtKind.ANSWER: commands.AnswerRequested,
     ThoughtKind.ROUTE: commands.ActionRequested,
 }
+
+M = TypeVar("M")
 
 
 @lru_cache(maxsize=64)
@@ -50,112 +56,87 @@ class Envelope:
     time: str
     trace: str | None
 
+    def around(self, message: Callable[..., M], name: str, data: object, subject: str = "") -> M:
+        """A message of this id and data. `subject` is the chain that it is for (default: ours)."""
+        return message(
+            id=name,
+            source=_SOURCE,
+            subject=subject or self.chain_id,
+            time=self.time,
+            traceparent=self.trace,
+            data=data,
+        )
+
     def tool_request(self, output: Dispatch, task: Task) -> commands.ToolRequested:
         """The order to a worker; its body is the action's arguments."""
         action = output.action
-        return commands.ToolRequested(
-            id=f"{action.id}/{action.attempt}",
-            source=_SOURCE,
-            subject=self.chain_id,
-            time=self.time,
-            traceparent=self.trace,
-            data=commands.ToolRequested.Data(
-                action_id=action.id,
-                tool=action.tool,
-                attempt=action.attempt,
-                repeatable=output.spec.repeatable,
-                timeout=output.spec.timeout,
-                deadline=output.deadline,
-                approval=output.approval,
-                reconcile=output.reconcile,
-                limited=output.limited,
-                origins=output.origins,
-                unasked=output.unasked,
-                reasons=output.reasons or None,
-                sources=output.sources or None,
-                notes=output.notes or None,
-                position=output.position,
-                tenant=task.tenant,
-                user=task.user,
-                context=task.context,
-                private=task.private,
-            ),
+        order = commands.ToolRequested.Data(
+            action_id=action.id,
+            tool=action.tool,
+            attempt=action.attempt,
+            repeatable=output.spec.repeatable,
+            timeout=output.spec.timeout,
+            deadline=output.deadline,
+            approval=output.approval,
+            reconcile=output.reconcile,
+            limited=output.limited,
+            origins=output.origins,
+            unasked=output.unasked,
+            reasons=output.reasons or None,
+            sources=output.sources or None,
+            notes=output.notes or None,
+            position=output.position,
+            tenant=task.tenant,
+            user=task.user,
+            context=task.context,
+            private=task.private,
         )
+        return self.around(commands.ToolRequested, f"{action.id}/{action.attempt}", order)
 
     def thought_request(self, output: Think, chain: Chain) -> commands.ToPlanner:
         """The question to the model."""
-        return _THOUGHTS[output.kind](
-            id=output.thought_id,
-            source=_SOURCE,
-            subject=self.chain_id,
-            time=self.time,
-            traceparent=self.trace,
-            data=commands.ThoughtRequest(
-                thought_id=output.thought_id,
-                kind=output.kind,
-                step_id=output.step_id,
-                tool=output.tool,
-                turn=output.turn,
-                attempt=output.attempt,
-                deadline=chain.deadline,
-                receipts=output.receipts[-MOST_RECEIPTS:],
-                corrections=_cut(output.corrections),
-                previous=output.previous,
-                other_model=chain.other_model,
-                answered=output.answered,
-                skippable=output.skippable,
-                forced=output.forced,
-            ),
+        thought = commands.ThoughtRequest(
+            thought_id=output.thought_id,
+            kind=output.kind,
+            step_id=output.step_id,
+            tool=output.tool,
+            turn=output.turn,
+            attempt=output.attempt,
+            deadline=chain.deadline,
+            receipts=output.receipts[-MOST_RECEIPTS:],
+            corrections=_cut(output.corrections),
+            previous=output.previous,
+            other_model=chain.other_model,
+            answered=output.answered,
+            skippable=output.skippable,
+            forced=output.forced,
         )
+        return self.around(_THOUGHTS[output.kind], output.thought_id, thought)
 
     def human_request(self, question: Question) -> commands.HumanRequested:
-        """The word to the gateway that a question is in the inbox."""
-        return commands.HumanRequested(
-            id=question.request_id,
-            source=_SOURCE,
-            subject=self.chain_id,
-            time=self.time,
-            traceparent=self.trace,
-            data=commands.HumanRequested.Data(
-                request_id=question.request_id,
-                kind=question.kind,
-                question=question.question,
-                deadline=question.deadline,
-            ),
+        """Tells the gateway that a question is in the inbox."""
+        name = question.request_id
+        data = commands.HumanRequested.Data(
+            request_id=name,
+            kind=question.kind,
+            question=question.question,
+            deadline=question.deadline,
         )
+        return self.around(commands.HumanRequested, name, data)
+
+    def withdrawn(self, request: str, reason: str) -> commands.HumanWithdrawn:
+        """Tells the gateway that a question needs no answer any more."""
+        data = commands.HumanWithdrawn.Data(request_id=request, reason=reason)
+        return self.around(commands.HumanWithdrawn, f"{request}/withdrawn", data)
 
     def child_submitted(self, child: str, task: Task) -> events.TaskSubmitted:
         """The first message of a child; the task has its own key, as with every chain."""
-        return events.TaskSubmitted(
-            id=child,
-            source=_SOURCE,
-            subject=child,
-            time=self.time,
-            traceparent=self.trace,
-            data=Task(goal=task.goal),
-        )
+        return self.around(events.TaskSubmitted, child, Task(goal=task.goal), child)
 
     def child_cancelled(self, child: str, reason: str) -> events.TaskCancelled:
-        """The word to a child that its parent is over."""
-        return events.TaskCancelled(
-            id=f"{child}/cancel",
-            source=_SOURCE,
-            subject=child,
-            time=self.time,
-            traceparent=self.trace,
-            data=events.TaskCancelled.Data(reason=reason),
-        )
-
-    def withdrawn(self, request: str, reason: str) -> commands.HumanWithdrawn:
-        """The word to the gateway that nobody needs to answer any more."""
-        return commands.HumanWithdrawn(
-            id=f"{request}/withdrawn",
-            source=_SOURCE,
-            subject=self.chain_id,
-            time=self.time,
-            traceparent=self.trace,
-            data=commands.HumanWithdrawn.Data(request_id=request, reason=reason),
-        )
+        """Tells a child that its parent is over."""
+        data = events.TaskCancelled.Data(reason=reason)
+        return self.around(events.TaskCancelled, f"{child}/cancel", data, child)
 
 
 def completed_parts(
@@ -165,7 +146,7 @@ def completed_parts(
     trace: str | None,
     known: tuple[KnownReceipt, ...] = (),
 ) -> tuple[bytes, bytes]:
-    """What stands before and after the outcome in a message tool.completed, so that it is written down only once.
+    """The parts of a message tool.completed before and after its outcome, which is encoded once.
 
     Without an attempt it is a child's report, with what the child makes known.
     """
@@ -180,17 +161,66 @@ def completed_parts(
     return head, tail
 
 
-def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
-    """The corrections, together not longer than a message may be: they quote what the model wrote."""
-    room = MOST_CORRECTED // max(1, len(corrections))
-    if all(len(one.message) + len(one.form) <= room for one in corrections):
-        return corrections
-    return tuple(
-        structs.replace(one, message=one.message[:room], form=one.form[: max(0, room - len(one.message))])
-        for one in corrections
-    )
-
-
 def split_message(message: bytes, data: bytes) -> bytes:
     """A message's JSON up to its data, which are its end: `head + data + b"}"` is the message again."""
     return message[: -len(data) - 1]
+
+
+def public_facts(decision: Decision, now: int, trace: str | None) -> list[bytes]:
+    """The messages for the stream `facts` (contracts/public_facts.py), in the order of the facts.
+
+    A child's end is not among them: its parent gets it.
+    """
+    private = FINAL_FACTS if action_of(decision.chain.id) else frozenset[FactType]()
+    public = PUBLIC.keys() - private
+    return [_public(fact, decision, now, trace) for fact in decision.facts if fact.type in public]
+
+
+def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> bytes:
+    chain = decision.chain
+    data: dict[str, Any] = {"chain_id": chain.id, **fact.details}
+    if chain.task.tenant is not None:
+        data["tenant"] = chain.task.tenant
+    if chain.task.conversation_id is not None:
+        data["conversation_id"] = chain.task.conversation_id
+    if fact.type in FINAL_FACTS and chain.answer is not None:
+        data["answer"] = chain.answer
+    if fact.type is FactType.REQUEST_OPENED:
+        data |= _question(data["request_id"], decision)
+    message = {
+        "specversion": "1.0",
+        "id": f"{data.get('request_id', chain.id)}/{fact.type.value}",
+        "source": _SOURCE,
+        "subject": chain.id,
+        "time": rfc3339(now),
+        "type": f"{fact.type.value}.v1",
+        "data": data,
+    }
+    if trace is not None:
+        message["traceparent"] = trace
+    return to_json(message)
+
+
+def _question(request: str, decision: Decision) -> dict[str, Any]:
+    asks = [output for output in decision.outputs if isinstance(output, Ask)]
+    questions = {request_id(decision.chain.id, ask.request.number): ask for ask in asks}
+    ask = questions[request]
+    asked: dict[str, Any] = {"question": ask.question, "deadline": ask.request.deadline}
+    options = ask.request.options
+    if options:
+        asked["options"] = [{"id": option.id, "title": option.title, "subtitle": option.subtitle} for option in options]
+    if ask.priority:
+        asked["priority"] = ask.priority
+    return asked
+
+
+def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
+    """The corrections, together not longer than a message may be: they quote the model's words."""
+    room = MOST_CORRECTED // max(1, len(corrections))
+    return tuple(_cut_to(room, correction) for correction in corrections)
+
+
+def _cut_to(room: int, correction: Correction) -> Correction:
+    message = correction.message[:room]
+    form = correction.form[: room - len(message)]
+    return structs.replace(correction, message=message, form=form)

@@ -2,10 +2,11 @@
 
     OOM  NOREPLICAS  READONLY  UNBLOCKED  MISCONF  LOADING  BUSY  CLUSTERDOWN  MASTERDOWN  TRYAGAIN
 
-The server has done nothing then, and does it later under the same words. So such a reply ends no process: each
-connection (`runtime.connection`) raises RefusedForNow for it, and whatever can wait for a server that is away can wait
-for one that refuses. A function of the library is refused whole, before its first line: the server asks its flags
-(lua/base.lua), and once a function has written it refuses nothing more.
+The server has done nothing then, and does it later under the same words. So such a reply ends no
+process: each connection (`connection.py`) raises RefusedForNow for it, and what can wait for a
+server that is away can wait for a server that refuses. A function of the library is refused whole,
+before its first line: the server asks its flags (lua/base.lua), and once a function has written it
+refuses nothing more.
 """
 
 from typing import Final
@@ -24,7 +25,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from haltpoint.runtime.streams.topology import Topology
 
 _REPLIES: Final = {
-    "OOM": ("its memory is full", "Raise maxmemory on the server, or cancel chains: finished ones make room in time"),
+    "OOM": (
+        "its memory is full",
+        "Raise maxmemory on the server, or cancel chains: finished ones make room in time",
+    ),
     "NOREPLICAS": (
         "fewer replicas are connected than min-replicas-to-write asks for",
         "Start its replicas again, or lower min-replicas-to-write",
@@ -33,12 +37,24 @@ _REPLIES: Final = {
         "it is a read-only replica",
         "Wait for the failover to end; or give the address of the primary",
     ),
-    "UNBLOCKED": ("it has become a replica", "Wait for the failover to end; or give the address of the primary"),
-    "MISCONF": ("it cannot save its data to disk", "Make room on the server's disk; its own log says what failed"),
+    "UNBLOCKED": (
+        "it has become a replica",
+        "Wait for the failover to end; or give the address of the primary",
+    ),
+    "MISCONF": (
+        "it cannot save its data to disk",
+        "Make room on the server's disk; its own log says what failed",
+    ),
     "LOADING": ("it is loading its data", "Wait until it has loaded them"),
-    "BUSY": ("a script on it does not end", "Wait; or end it on the server: FUNCTION KILL, SCRIPT KILL"),
+    "BUSY": (
+        "a script on it does not end",
+        "Wait; or end it on the server: FUNCTION KILL, SCRIPT KILL",
+    ),
     "CLUSTERDOWN": ("its cluster is down", "Bring the nodes of the cluster up again"),
-    "MASTERDOWN": ("it has lost its primary", "Wait for the failover to end; or start the primary again"),
+    "MASTERDOWN": (
+        "it has lost its primary",
+        "Wait for the failover to end; or start the primary again",
+    ),
     "TRYAGAIN": ("its cluster moves keys", "Wait until they are moved"),
 }
 """Why a server refuses, in words, and what to do."""

@@ -5,31 +5,33 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 AT_THE_END: Final = 2.0
-"""Seconds to wait for the server in what is a help and no need: a hand-back, which the lease does a little later."""
-
+"""Seconds to wait for the server in a help that is no need: the lease does a hand-back later."""
 
 _LOOK: Final = 1.0
 
 
 async def ended(
-    tasks: "Callable[[], Collection[asyncio.Future[Any]]]", still_wanted: Callable[[], Awaitable[bool]] | None = None
+    tasks: "Callable[[], Collection[asyncio.Future[Any]]]",
+    still_wanted: Callable[[], Awaitable[bool]] | None = None,
 ) -> bool:
-    """Wait until there are no such tasks any more; False as soon as that is not wanted (asked each second)."""
+    """Wait until there are no such tasks; False as soon as that is not wanted (asked each second)."""
     while left := tasks():
         await asyncio.wait(left, timeout=_LOOK)
-        if tasks() and still_wanted is not None and not await still_wanted():
+        if not tasks():
+            return True
+        if still_wanted is not None and not await still_wanted():
             return False
     return True
 
 
 async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:
-    """Cancel these tasks and return when all are over; None and what is over already is passed by.
+    """Cancel these tasks and return when all are over; None is passed by.
 
-    One cancellation is not enough: redis-py sends through asyncio.wait_for, which before Python 3.12 forgets a
-    cancellation that comes just as the sending is done. So it is repeated after each `pause` (seconds). Errors of the
-    tasks are left to whoever looks at them.
+    One cancellation is not enough: redis-py sends through asyncio.wait_for, which before Python
+    3.12 forgets a cancellation that comes just as the sending is done. So it is repeated after each
+    `pause` (seconds). Errors of the tasks are left to their other readers.
     """
-    left = {task for task in tasks if task is not None and not task.done()}
+    left = {task for task in tasks if task and not task.done()}
     while left:
         for task in left:
             task.cancel()

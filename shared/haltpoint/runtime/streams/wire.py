@@ -1,7 +1,7 @@
 """Messages to stream fields and back.
 
-`__data__` is the message as JSON that a person can read; `__body__` is JSON text that is passed on unparsed. What comes
-in is hostile: `decode` is total, and checks bytes and depth before it parses.
+`__data__` is the message as JSON that a person can read; `__body__` is JSON text that is passed on
+unparsed. What comes in is hostile: `decode` is total, and checks bytes and depth before it parses.
 """
 
 import re
@@ -26,20 +26,26 @@ BEGUN: Final = b"__begun__"
 
 MAX_MESSAGE: Final = MAX_BODY + 64 * 1024
 MESSAGE_DEPTH: Final = MAX_DEPTH + 8
-"""A message carries what was within the limits when it came in (a task's context, a model's arguments), in an envelope
-of our own. What we send ourselves must never be too much for who reads it: its chain would wait in vain.
+"""A message carries values that were within the limits when they came in (a task's context, a
+model's arguments), in an envelope of our own. A message that we send must never be too much for
+its receiver: its chain would wait in vain.
 """
 
 _DATA: Final = DATA.encode()
 _BODY: Final = BODY.encode()
-_ENCODER: Final = msgspec.json.Encoder()
 _DECODER: Final[msgspec.json.Decoder[AnyMessage]] = msgspec.json.Decoder(AnyMessage)
 _STREAMS: Final = {row.message: row.stream for row in BY_TYPE.values()}
 
-# Linear for any input: a string that never ends runs to the end of the text and is not tried again.
+encode: Final = msgspec.json.Encoder().encode
+"""The JSON of a message or a stored value, without the fields that have their default."""
+
+# Linear for any input: a string that never ends runs to the end of the text and is not tried
+# again.
 _STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?(?:"|\Z)', re.DOTALL)
 _BRACKETS: Final = re.compile(rb"[\[\]{}]")
-_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACEPARENT: Final = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}",
+)
 
 
 class DeadLetterReason(StrEnum):
@@ -74,46 +80,47 @@ class Rejected:
     detail: str
 
 
-def encode(value: object) -> bytes:
-    """The JSON of a message or a stored value, without the fields that say what they say by default."""
-    return _ENCODER.encode(value)
-
-
 def decode(stream: Stream, fields: Mapping[bytes, bytes]) -> Decoded | Rejected:
     """Read one entry of `stream`. Never raises: whatever the bytes are, the answer is a value."""
-    data, body = fields.get(_DATA), fields.get(_BODY, b"")
+    data = fields.get(_DATA)
+    body = fields.get(_BODY, b"")
     if data is None:
         return Rejected(DeadLetterReason.NO_DATA, f"the entry has no field {DATA}")
     if len(data) > MAX_MESSAGE or len(body) > MAX_RESULT:
-        return Rejected(DeadLetterReason.TOO_LARGE, f"{len(data)} bytes of data, {len(body)} of body")
+        detail = f"{len(data)} bytes of data, {len(body)} of body"
+        return Rejected(DeadLetterReason.TOO_LARGE, detail)
     try:
         text = body.decode()
         data.decode()
     except UnicodeDecodeError as error:
-        return Rejected(DeadLetterReason.BAD_ENCODING, f"not UTF-8 at byte {error.start}: {error.reason}")
+        detail = f"not UTF-8 at byte {error.start}: {error.reason}"
+        return Rejected(DeadLetterReason.BAD_ENCODING, detail)
     if too_deep(data, MESSAGE_DEPTH) or too_deep(body):
-        return Rejected(
-            DeadLetterReason.TOO_DEEP, f"nested deeper than {MESSAGE_DEPTH}, or its body deeper than {MAX_DEPTH}"
-        )
+        detail = f"nested deeper than {MESSAGE_DEPTH}, or its body deeper than {MAX_DEPTH}"
+        return Rejected(DeadLetterReason.TOO_DEEP, detail)
     try:
         message: AnyMessage | Rejected = _DECODER.decode(data)
     except msgspec.ValidationError as error:
         message = _second_look(data, str(error))
     except msgspec.DecodeError as error:
-        return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
+        return _bad_json(error)
     if isinstance(message, Rejected):
         return message
     if _STREAMS[type(message)] is not stream:
-        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} does not belong on {stream.value}")
-    if message.traceparent is not None and _TRACEPARENT.fullmatch(message.traceparent) is None:
-        message = msgspec.structs.replace(message, traceparent=None)  # a bad one is dropped, never an error
+        detail = f"{message.type} does not belong on {stream.value}"
+        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, detail)
+    trace = message.traceparent
+    if trace is not None and _TRACEPARENT.fullmatch(trace) is None:
+        # A bad one is dropped, never an error.
+        message = msgspec.structs.replace(message, traceparent=None)
     return Decoded(message, text)
 
 
 def too_deep(text: bytes, limit: int = MAX_DEPTH) -> bool:
     """Whether JSON text nests deeper than `limit`, found without parsing and without recursion."""
-    flat = b"[" not in text and text.find(b"{", 1) < 0  # as most are, and soon seen
-    if flat or text.count(b"{") + text.count(b"[") <= limit:
+    if b"[" not in text and text.find(b"{", 1) < 0:
+        return False  # as most are, and soon seen
+    if text.count(b"{") + text.count(b"[") <= limit:
         return False
     depth = 0
     for bracket in _BRACKETS.findall(_STRINGS.sub(b"", text)):
@@ -127,39 +134,48 @@ def too_deep(text: bytes, limit: int = MAX_DEPTH) -> bool:
 
 
 def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
-    """What is wrong with JSON that is no message of ours. A task from outside may do, and a bad traceparent is none."""
+    """A task from outside, or a message with a bad traceparent; else why it is no message of ours."""
     try:
-        found = msgspec.json.decode(data)
+        fields = msgspec.json.decode(data)
     except msgspec.DecodeError as error:  # a number that is none
-        return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
-    if not isinstance(found, dict):
+        return _bad_json(error)
+    if not isinstance(fields, dict):
         return Rejected(DeadLetterReason.BAD_FIELDS, "a message is a JSON object")
-    if "type" not in found:
+    if "type" not in fields:
         return Rejected(DeadLetterReason.BAD_FIELDS, "the message has no `type`")
-    if not isinstance(found["type"], str) or found["type"] not in BY_TYPE:
-        return _unknown(found["type"])
-    trace = found.get("traceparent")
+    tag = fields["type"]
+    if not isinstance(tag, str) or tag not in BY_TYPE:
+        return _unknown(tag)
+    trace = fields.get("traceparent")
     if not isinstance(trace, str) or _TRACEPARENT.fullmatch(trace) is None:
-        found["traceparent"] = None
+        fields["traceparent"] = None
     try:
-        if found["type"] == "task.submitted.v1":
-            found["data"] = door(Task).validate_python(found.get("data"))
-        return cast("AnyMessage", msgspec.convert(found, BY_TYPE[found["type"]].message))
+        if tag == "task.submitted.v1":
+            fields["data"] = door(Task).validate_python(fields.get("data"))
+        return cast("AnyMessage", msgspec.convert(fields, BY_TYPE[tag].message))
     except ValidationError as error:
-        return Rejected(DeadLetterReason.BAD_FIELDS, _shown(error))
+        return Rejected(DeadLetterReason.BAD_FIELDS, _faults(error))
     except msgspec.ValidationError:
         return Rejected(DeadLetterReason.BAD_FIELDS, fault[:1000])
 
 
+def _bad_json(error: msgspec.DecodeError) -> Rejected:
+    return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
+
+
 def _unknown(tag: object) -> Rejected:
     text = str(tag)[:128]
-    if text in known_names() or text.rpartition(".")[0] in known_names():
-        return Rejected(
-            DeadLetterReason.UNKNOWN_VERSION, f"this release does not know {text!r}, but another version of it"
-        )
-    return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
+    name = text.rpartition(".")[0]
+    if known_names().isdisjoint((text, name)):
+        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
+    detail = f"this release does not know {text!r}, but another version of it"
+    return Rejected(DeadLetterReason.UNKNOWN_VERSION, detail)
 
 
-def _shown(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)[:5]
-    return "; ".join(f"data.{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)[:1000]
+def _faults(error: ValidationError) -> str:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    lines: list[str] = []
+    for fault in faults[:5]:
+        place = ".".join(map(str, fault["loc"]))
+        lines.append(f"data.{place}: {fault['msg']}")
+    return "; ".join(lines)[:1000]
