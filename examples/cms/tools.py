@@ -116,7 +116,7 @@ def restore_section(result: dict[str, Any], ctx: Ctx[Site]) -> None:
     destructive=True,
     idempotent=True,
     preview=describe_section,
-    compensate=restore_section,
+    undo=restore_section,
     says="Deleted {heading}",
 )
 def delete_section(section_id: SectionId, ctx: Ctx[Site]) -> WholeSection:

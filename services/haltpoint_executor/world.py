@@ -115,7 +115,6 @@ def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", l
         max_steps=settings.steps,
         max_actions=settings.actions,
         request_timeout=settings.request_timeout,
-        compensation_timeout=settings.compensation_timeout,
         chain_timeout=settings.chain_deadline,
         patterns=patterns_of(file),
         messages=file.messages,

@@ -251,7 +251,6 @@ class Pipeline:
             arguments=ran,
             approval=approval,
             would_ask=job.would_ask,
-            undoable=reading.undoable and outcome.satisfies,
             deed=reading.deed,
             sources=sources,
         )

@@ -18,9 +18,9 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.callback import Callback
-from haltpoint.tools.compensate import undo_inputs, undo_spec
 from haltpoint.tools.hooks import Hook
 from haltpoint.tools.signature import Output
+from haltpoint.tools.undo import undo_inputs, undo_spec
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
 from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
@@ -72,15 +72,15 @@ class Registry:
             self.repeatable.add(name)
         if lifespan is not None:
             self._lifespans[name] = lifespan
-        if tool.compensate is not None and not tool.spec.undoes:
-            self.add(_undoing(tool, tool.compensate), lifespan, no_effect)
+        if tool.undo is not None and not tool.spec.undoes:
+            self.add(_undoing(tool, tool.undo), lifespan, no_effect)
 
     def surround(self, hooks: Sequence[Hook], rules: Sequence[ApprovalRule] = ()) -> None:
         """Put hooks and rules around all tools that are offered by now, and list them with the tools."""
         for name, tool in self._tools.items():
             found = hook_chain(name, hooks)
             about = tuple(rule for rule in rules if any(fnmatchcase(name, glob) for glob in rule.tools))
-            if about and not tool.spec.undoes:  # to undo needs no approval (E7)
+            if about:
                 self.rules[name] = about
             ruled = bool(about)
             if tool.spec.plan is not None:
@@ -200,12 +200,10 @@ def load(
     return registry
 
 
-def _undoing(tool: Tool, compensate: Callback) -> Tool:
-    """The tool that undoes the calls of this one (E7)."""
-    spec, inputs = undo_spec(tool.spec), undo_inputs(compensate)
-    return Tool(
-        spec, compensate.function, inputs, Output(), compensate.is_async, compensate.place, compensate=compensate
-    )
+def _undoing(tool: Tool, undo: Callback) -> Tool:
+    """The hidden tool that undoes the calls of this one (E7)."""
+    spec, inputs = undo_spec(tool.spec), undo_inputs(undo)
+    return Tool(spec, undo.function, inputs, Output(), undo.is_async, undo.place, undo=undo)
 
 
 def _unusable(what: str, error: Exception) -> HaltpointError:

@@ -27,6 +27,7 @@ from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView
 from haltpoint.contracts.views.deployment import AgentsView, StatsView, ToolView
 from haltpoint.contracts.views.steps import ActionRecord
+from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
 
@@ -172,12 +173,12 @@ class Client:
         """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""
         await self._send("POST", _path("chains", chain_id, "cancel"), json={"reason": reason})
 
-    async def undo(self, chain_id: str) -> Run:
-        """Undo what a chain that is over has done; the chain that does it. Raises GatewayError `no_such_chain`,
-        `chain_runs`, `nothing_to_undo`, `undo_cancelled`.
+    async def undo(self, chain_id: str) -> UndoView:
+        """Undo what a chain that has ended did, in the chain `chain_id` of the answer. Raises GatewayError
+        `no_such_chain`, `part_of_a_chain`, `chain_runs`.
         """
         reply = await self._send("POST", _path("chains", chain_id, "undo"))
-        return Run(self, str(reply.json()["chain_id"]))
+        return _read(UndoView, reply.content)
 
     async def requests(
         self,

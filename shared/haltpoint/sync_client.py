@@ -97,15 +97,12 @@ class SyncClient:
         """See `Client.attach`."""
         return SyncRun(self, self.client.attach(chain_id))
 
-    def undo(self, chain_id: str) -> SyncRun:
-        """See `Client.undo`."""
-        return SyncRun(self, self.wait(self.client.undo(chain_id)))
-
     chain = _waits(Client.chain)
     chains = _waits(Client.chains)
     actions = _waits(Client.actions)
     feedback = _waits(Client.feedback)
     cancel = _waits(Client.cancel)
+    undo = _waits(Client.undo)
     requests = _waits(Client.requests)
     request = _waits(Client.request)
     answer = _waits(Client.answer)

@@ -1,7 +1,7 @@
 """Chains of all kinds are under way while a worker and an executor die, one after the other, at each point there is.
 
 A seed draws the order of the points, the chains, and how each of their calls ends. The chains of one class of effects
-are retried, reconciled, approved, cancelled, fail and are undone; some of their calls are skills, which are
+are retried, reconciled, approved, cancelled and fail; some of their calls are skills, which are
 chains of their own.
 """
 
@@ -29,21 +29,20 @@ def around(function: str) -> tuple[str, str]:
 
 
 _READS: Final = ("read", "refusal", "effect", *around("complete"), "while resting")
-_UNDOES: Final = ("compensation", "undone")
 _ASKS: Final = ("preview", "while asked", "after the yes")
 WORKER: Final = {
     "read_only": _READS,
-    "idempotent": (*_READS, *_UNDOES),
+    "idempotent": _READS,
     "other": (
-        *(*_READS, *_UNDOES, *_ASKS, *around("claim"), "reconcile"),
+        *(*_READS, *_ASKS, *around("claim"), "reconcile"),
         *(*around("reserve_effect"), *around("settle_effect")),
     ),
 }
 _DECIDES: Final = ("read", *around("commit"), *around("fire_due"), "while resting")
 EXECUTOR: Final = {
     "read_only": _DECIDES,
-    "idempotent": (*_DECIDES, "while undoing"),
-    "other": (*_DECIDES, "while undoing", "while asked", "after the yes"),
+    "idempotent": _DECIDES,
+    "other": (*_DECIDES, "while asked", "after the yes"),
 }
 
 _TOOLS: Final = {
@@ -53,8 +52,8 @@ _TOOLS: Final = {
 }
 _HOW: Final = {
     "read_only": ("", "busy", "broken", "down", "busy busy"),
-    "idempotent": ("", "busy", "broken", "lost", "keeps", "down", "busy broken", "lost down", "moody"),
-    "other": ("", "busy", "lost", "never", "keeps", "busy lost", "down", "busy busy"),
+    "idempotent": ("", "busy", "broken", "lost", "down", "busy broken", "lost down", "moody"),
+    "other": ("", "busy", "lost", "never", "busy lost", "down", "busy busy"),
 }
 _MAY_FAIL: Final = ("down", "busy busy", "busy broken", "lost down", "moody")
 """Its attempts are used up, or its error allows no other."""
@@ -66,7 +65,6 @@ _NEEDS: Final = {
     **dict.fromkeys((*around("reserve_effect"), *around("settle_effect")), ("bill", "")),
 }
 """What a chain has to call, and how that ends, so that it passes a point."""
-_UNDOING: Final = (*_UNDOES, "while undoing")
 
 
 class Mix:
@@ -120,7 +118,6 @@ class Mix:
         return {
             "while resting": "action.resting",
             "while asked": "request.opened",
-            "while undoing": "chain.undoing",
             "after the yes": "yes",
         }.get(point, "")
 
@@ -138,7 +135,7 @@ class Mix:
         if point:
             tool, how = _NEEDS.get(point, ("", ""))
             calls.insert(self.chance.randint(0, len(calls)), (tool or _TOOLS[self.effects][0], how))
-        halts = point in _UNDOING or not calls or self.chance.random() < 0.3
+        halts = not calls or self.chance.random() < 0.3
         chain = await self.system.submit(self._task(calls, halts=halts))
         may_fail = any(how in _MAY_FAIL for _, how in calls)
         self.fails[chain] = None if may_fail else halts

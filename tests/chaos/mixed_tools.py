@@ -1,4 +1,4 @@
-"""Tools that are retried, reconciled, approved and undone, for each class of effects; the provider behind
+"""Tools that are retried, reconciled and approved, for each class of effects; the provider behind
 them writes down what it does, and what it refuses.
 
 `how` says what becomes of each attempt of a call, a word for each:
@@ -9,7 +9,6 @@ them writes down what it does, and what it refuses.
     lost    an exception after the effect
     never   an exception before the effect
     moody   the effect, and when it is called again under the same key, down
-    keeps   the effect, which its compensation refuses to undo
 
 Without a word the effect happens.
 """
@@ -49,17 +48,6 @@ def _act(ctx: Ctx, effects: str, text: str, how: str) -> Result:
     return {"text": text, "key": key}
 
 
-def undo(arguments: Result, result: Result, ctx: Ctx) -> None:
-    """Take back what a call has done; what is kept stays."""
-    deed, text, provider = result["key"], arguments["text"], recorder(ctx.context["history"])
-    passing("compensation")
-    if "keeps" in arguments.get("how", ""):
-        provider.write(Refused(ctx.idempotency_key, ctx.tool, said=True, undoes=deed))
-        raise ToolError.permission("it stays")
-    provider.write(Effect(ctx.idempotency_key, "other", hash_of(text), tool=ctx.tool, undoes=deed))
-    passing("undone")
-
-
 def was_charged(arguments: Result, key: str, ctx: Ctx) -> Reconciled:
     """Whether the provider has done it, by its own record."""
     passing("reconcile")
@@ -80,35 +68,35 @@ def peek(text: str, ctx: Ctx, how: str = "") -> Result:
 
 @tool(queue="chaos", read_only=True)
 def halt(text: str) -> Result:
-    """Fail, so that what was done before is undone."""
+    """Fail, so that the chain does."""
     raise ToolError.permission(text)
 
 
-@tool(queue="chaos", idempotent=True, retry=RETRY, compensate=undo)
+@tool(queue="chaos", idempotent=True, retry=RETRY)
 def keep(text: str, ctx: Ctx, how: str = "") -> Result:
     """Keep something under the call's key."""
     return _act(ctx, "idempotent", text, how)
 
 
-@tool(queue="chaos", retry=RETRY, compensate=undo)
+@tool(queue="chaos", retry=RETRY)
 def mail(text: str, ctx: Ctx, how: str = "") -> Result:
     """Mail something: twice would be twice."""
     return _act(ctx, "other", text, how)
 
 
-@tool(queue="chaos", retry=RETRY, timeout="1s", reconcile=was_charged, compensate=undo)
+@tool(queue="chaos", retry=RETRY, timeout="1s", reconcile=was_charged)
 def charge(text: str, ctx: Ctx, how: str = "") -> Result:
     """Charge something, and be able to look afterwards whether it was."""
     return _act(ctx, "other", text, how)
 
 
-@tool(queue="chaos", retry=RETRY, effect_key="bill:{text}", compensate=undo)
+@tool(queue="chaos", retry=RETRY, effect_key="bill:{text}")
 def bill(text: str, ctx: Ctx, how: str = "") -> Result:
     """Send a bill: once, whichever chain asks for it."""
     return _act(ctx, "other", text, how)
 
 
-@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY, compensate=undo)
+@tool(queue="chaos", destructive=True, preview=describe, retry=RETRY)
 def erase(text: str, ctx: Ctx, how: str = "") -> Result:
     """Erase something."""
     return _act(ctx, DESTRUCTIVE, text, how)

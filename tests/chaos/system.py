@@ -274,12 +274,9 @@ class System:
             view = await views.chain(chain, lambda _: True)
             assert view is not None
             assert view.answer is not None
-            said = view.answer
-            lists = [
-                [str(one.action_id) for one in each]
-                for each in (said.deeds, said.not_done, said.undone, said.not_undone)
-            ]
-            self._recorder.write(Ended(chain, view.status, *lists))
+            deeds = [deed.action_id for deed in view.answer.deeds]
+            not_done = [str(call.action_id) for call in view.answer.not_done]
+            self._recorder.write(Ended(chain, view.status, deeds, not_done))
             ends[chain] = view
         return ends
 

@@ -39,26 +39,6 @@ async def test_a_cancelled_chain_stops_its_coroutine_and_tells_its_effects_as_a_
     assert (undone.tool, undone.why.value) == ("print_pages", "in_doubt")
 
 
-@pytest.mark.parametrize(("tool", "says"), [("print_pages", "stopped printing"), ("count_sheep", "woke up")])
-async def test_a_cancelled_chain_stops_what_runs_and_then_undoes_what_it_has_done(
-    system: Running, client: Client, tool: str, says: str
-) -> None:
-    arguments = {"pages": 100_000} if tool == "print_pages" else {}
-    calls = [{"tool": "plant", "arguments": {"name": "ash"}}, {"tool": tool, "arguments": arguments}]
-    run = await client.run(task={"plan": {"steps": [{"id": "in", "actions": calls}]}})
-    async for event in run.events():
-        if event.type == "progress":
-            break
-
-    await run.cancel("enough")
-
-    result = await run.result(PATIENCE)
-    assert system.written(run.id)[-2:] == [says, "uprooted ash 3"]
-    assert (result.status, [one.says for one in result.answer.undone]) == ("cancelled", ['Planted "ash"'])
-    in_doubt = [one.tool for one in result.answer.not_done if one.why.value == "in_doubt"]
-    assert in_doubt == (["print_pages"] if tool == "print_pages" else [])
-
-
 async def test_a_function_in_a_thread_hears_of_the_cancellation_by_its_context(system: Running, client: Client) -> None:
     run = await client.run(task=plan("count_sheep"))
     reports = [event.details async for event in _first(client, run.id, 2)]

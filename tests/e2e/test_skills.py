@@ -57,6 +57,7 @@ async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(s
         "write-a-short-message": "skill",
         "tell-somebody": "skill",
         "note-twice": "skill",
+        "plant-hedge": "skill",
     }
     told = listed["tell-somebody"]
     assert (told.read_only, told.may_clarify, told.provenance) == (False, True, {})

@@ -1,8 +1,5 @@
-"""What a chain has done is undone, the last effect first, in a chain of its own (CONTRACT E7), over real processes."""
+"""A person undoes what a chain did, the last deed first, in a chain of its own (CONTRACT E7), over real processes."""
 
-import asyncio
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +7,10 @@ import pytest
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.base import undo_id
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.views.undoing import UndoView
+from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed
+from tests.e2e.tools import diary
 from tests.support import wait_until
 
 
@@ -20,148 +20,127 @@ def planting(*names: str, then: str = "") -> dict[str, Any]:
     return {"plan": {"steps": [{"id": "garden", "required_tools": ["plant"], "actions": calls}]}}
 
 
-async def test_e7_what_can_be_undone_is_undone_once_in_reverse_order(system: Running, client: Client) -> None:
-    run = await client.run(task=planting("ash", "oak", "beech"))
-    assert (await run.result()).status == "completed"
-
-    shown = await asyncio.to_thread(system.command, "chain", "undo", run.id, "--quiet")
-    assert shown.returncode == 1, "one of the compensations fails"
-    undoing = undo_id(run.id)
-    assert system.written(undoing) == ["uprooted beech 5", "uprooted ash 3"]
-    assert (await client.undo(run.id)).id == undoing
-    assert system.written(undoing) == ["uprooted beech 5", "uprooted ash 3"]
-    answer = (await client.chain(run.id)).answer
-    assert answer is not None
-    assert [one.says for one in answer.undone] == ['Planted "beech"', 'Planted "ash"']
-    assert [one.says for one in answer.not_undone] == ['Planted "oak"']
-    told = (await system.typed("chain", "show", run.id)).stdout
-    assert 'Undone: Planted "ash"' in told
-    assert 'Not undone: Planted "oak"' in told
+async def planted(client: Client, *names: str, then: str = "") -> Run:
+    run = await client.run(task=planting(*names, then=then))
+    await run.result()
+    return run
 
 
-async def test_e7_a_chain_without_such_effects_is_not_undone_nor_one_that_undoes(
+async def undone(client: Client, chain: str) -> UndoView:
+    """Undo, and wait for the end of it."""
+    found = await client.undo(chain)
+    assert found.chain_id is not None
+    await client.attach(found.chain_id).result()
+    return found
+
+
+def taken_out(system: Running, run: Run) -> list[str]:
+    """What the undos of a chain have done."""
+    return [line for line in system.written(run.id) if not line.startswith("planted")]
+
+
+async def test_e7_undoing_twice_undoes_what_is_still_open_and_a_failure_stops_no_other(
     system: Running, client: Client
 ) -> None:
-    run = await client.run(task=planting("fir"))
-    await run.result()
-    await (await client.undo(run.id)).result()
-    for chain, code in ((undo_id(run.id), "part_of_a_chain"), ("no-such-chain", "no_such_chain")):
-        with pytest.raises(GatewayError) as refused:
-            await client.undo(chain)
-        assert refused.value.code == code
-    call = {"tool": "leave_note", "arguments": {"for_whom": "Jo"}}
-    ring = await client.run(task={"plan": {"steps": [{"id": "a", "actions": [call]}]}})
-    await ring.result()
-    with pytest.raises(GatewayError, match="did nothing that can be undone"):
-        await client.undo(ring.id)
+    run = await planted(client, "ash", "oak", "beech")
+
+    shown = await system.typed("chain", "undo", run.id)
+    assert shown.returncode == 1, "the oak stays"
+    once = ["uprooted beech 5", "left the oak", "uprooted ash 3"]
+    assert taken_out(system, run) == once
+
+    again = await undone(client, run.id)
+    assert again.chain_id == undo_id(run.id, 2)
+    assert [deed.says for deed in again.undoes] == ['Planted "oak"']
+    assert [deed.says for deed in again.undone] == ['Planted "beech"', 'Planted "ash"']
+    assert taken_out(system, run) == [*once, "left the oak"]
 
 
-@pytest.mark.parametrize("killed", [False, True])
-async def test_e7_a_chain_that_fails_undoes_what_it_has_done_and_then_says_so_once(
-    system: Running, client: Client, killed: bool
-) -> None:
-    run = await client.run(task=planting("ash", "oak", "beech", then="inspect_garden"))
-    if killed:
-        async with executors_killed(system):
-            pass
-    result = await run.result()
-    assert result.status == "failed"
-    assert system.written(undo_id(run.id)) == ["uprooted beech 5", "uprooted ash 3"]
-    assert [one.says for one in result.answer.undone] == ['Planted "beech"', 'Planted "ash"']
-    assert [one.says for one in result.answer.not_undone] == ['Planted "oak"']
-    events = [one.type async for one in run.events()]
-    assert [events.count(one) for one in ("chain.undoing", "chain.failed")] == [1, 1]
+async def test_e7_each_undo_of_a_deed_has_the_same_key(system: Running, client: Client) -> None:
+    run = await planted(client, "oak")
+    for _ in range(2):
+        await undone(client, run.id)
+    lines = diary(system.outbox.path).read_text().splitlines()
+    assert lines[-2:] == 2 * [f"{run.id}.garden.1~undo left the oak"]
 
 
-async def test_e7_a_chain_that_must_not_undo_lists_what_can_be_undone(system: Running, client: Client) -> None:
-    run = await client.run(task={**planting("fir", then="inspect_garden"), "undo": "never"})
-    result = await run.result()
-    assert [one.says for one in result.answer.not_undone] == ['Planted "fir"']
-    assert result.answer.undone == ()
-    assert (await (await client.undo(run.id)).result()).status == "completed"
-    assert system.written(undo_id(run.id)) == ["uprooted fir 3"]
-
-
-async def test_e7_run_says_whether_what_it_has_done_is_undone(system: Running, client: Client, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps(planting("fir", then="inspect_garden")["plan"]))
-    shown = await system.typed("run", "--plan", str(plan), "--undo", "never")
-    assert (shown.returncode, "Not undone: Planted" in shown.stdout) == (1, True), shown.stdout
-
-
-@pytest.mark.parametrize("yes", [True, False])
-async def test_e7_a_person_says_whether_a_chain_undoes_what_it_has_done(
-    system: Running, client: Client, yes: bool
-) -> None:
-    run = await client.run(task={**planting("ash", "fir", then="inspect_garden"), "undo": "ask"})
-    request = await run.expects_request(RequestKind.CONFIRMATION)
-    assert (request.preview or "").splitlines() == [
-        f'Planted "fir" ({run.id}.garden.2)',
-        f'Planted "ash" ({run.id}.garden.1)',
-    ]
-    shown = await system.typed("inbox")
-    assert 'Planted "fir"' in shown.stdout
-    assert f"haltpoint answer {request.id} --approve" in shown.stdout
-    with pytest.raises(GatewayError, match="about no call"):
-        await client.answer(request.id, decision="approve", arguments={})
-
+async def test_e7_nothing_is_undone_by_itself_and_a_failed_chain_can_be(system: Running, client: Client) -> None:
+    run = await planted(client, "ash", "fir", then="inspect_garden")
+    assert (await client.chain(run.id)).status == "failed"
     async with executors_killed(system):
-        answered = await system.typed("answer", request.id, *(("--approve",) if yes else ("--reject", "keep them")))
-        assert answered.returncode == 0, answered.stderr
-
-    result = await run.result()
-    assert result.status == "failed"
-    assert system.written(undo_id(run.id)) == (["uprooted fir 3", "uprooted ash 3"] if yes else [])
-    undone, left = result.answer.undone, result.answer.not_undone
-    assert [one.says for one in left] == ([] if yes else ['Planted "ash"', 'Planted "fir"'])
-    assert [one.says for one in undone] == (['Planted "fir"', 'Planted "ash"'] if yes else [])
-    events = [one.type async for one in run.events()]
-    assert [events.count(one) for one in ("request.opened", "chain.undoing", "chain.failed")] == [1, int(yes), 1]
+        shown = await system.typed("chain", "undo", run.id)
+    assert shown.returncode == 0, shown.stderr
+    assert taken_out(system, run) == ["uprooted fir 3", "uprooted ash 3"]
+    shown = await system.typed("chain", "undo", run.id)
+    assert (shown.returncode, "there is nothing to undo" in shown.stderr) == (0, True)
+    assert 'undone before: Planted "ash"' in shown.stderr
 
 
-async def test_e7_a_compensation_whose_worker_dies_after_its_effect_is_in_doubt_and_not_run_again(
-    system: Running, client: Client
-) -> None:
-    run = await client.run(task=planting("willow"))
+async def test_e7_the_deeds_of_children_are_undone_too(system: Running, client: Client) -> None:
+    step = {"id": "a", "actions": [{"tool": "plant-hedge", "arguments": {"name": "yew"}}]}
+    run = await client.run(task={"plan": {"steps": [step]}})
+    assert (await run.result()).status == "completed"
+    found = await undone(client, run.id)
+    assert [deed.action_id for deed in found.undoes] == [f"{run.id}~a-1.second.1", f"{run.id}~a-1.first.1"]
+    assert taken_out(system, run) == 2 * ["uprooted yew 3"]
+
+
+async def test_e7_what_has_no_undo_is_listed(system: Running, client: Client) -> None:
+    call = {"tool": "leave_note", "arguments": {"for_whom": "Jo"}}
+    run = await client.run(task={"plan": {"steps": [{"id": "a", "actions": [call]}]}})
     await run.result()
-    undoing = await client.undo(run.id)
-
-    async def asked() -> bool:
-        return bool((await client.chain(undoing.id)).requests)
-
-    await wait_until(asked)
-    (request,) = (await client.chain(undoing.id)).requests
-    assert request.kind is RequestKind.IN_DOUBT
-    await client.answer(request.id, decision="happened")
-    assert (await undoing.result()).status == "completed"
-    assert system.written(undoing.id) == ["uprooted willow 6"]
-    answer = (await client.chain(run.id)).answer
-    assert answer is not None
-    assert [one.says for one in answer.undone] == ['Planted "willow"']
+    found = await client.undo(run.id)
+    assert (found.chain_id, [(one.says, one.why) for one in found.left]) == (
+        None,
+        [('Left a note for "Jo"', "no_undo")],
+    )
+    shown = await system.typed("chain", "undo", run.id)
+    assert shown.returncode == 1
+    assert f'left: Left a note for "Jo" ({run.id}.a.1): its tool declares no undo' in shown.stderr
 
 
-async def test_e7_an_undoing_that_was_cancelled_is_said_so_and_not_begun_again(system: Running, client: Client) -> None:
-    run = await client.run(task=planting("willow"))
-    await run.result()
-    undoing = await client.undo(run.id)
-    await undoing.expects_request(RequestKind.IN_DOUBT)
-    await undoing.cancel("enough")
-    assert (await undoing.result()).status == "cancelled"
-    with pytest.raises(GatewayError) as refused:
-        await client.undo(run.id)
-    assert refused.value.code == "undo_cancelled"
+async def test_e7_only_a_root_chain_that_has_ended_is_undone(system: Running, client: Client) -> None:
+    run = await client.run(task=planting("fir", then="wait_long"))
 
-
-async def test_e7_cancel_undo_undoes_what_a_chain_has_done_that_would_not_by_itself(
-    system: Running, client: Client
-) -> None:
-    run = await client.run(task={**planting("fir", then="wait_long"), "undo": "never"})
-
-    async def planted() -> bool:
+    async def is_planted() -> bool:
         return system.written(run.id) == ["planted fir"]
 
-    await wait_until(planted)
-    shown = await asyncio.to_thread(system.command, "chain", "cancel", run.id, "--undo")
-    assert shown.returncode == 0, shown.stderr
-    assert system.written(undo_id(run.id)) == ["uprooted fir 3"]
-    assert (await client.chain(run.id)).status == "cancelled"
+    await wait_until(is_planted)
+    await refused(client, run.id, 409, "chain_runs")
+    await run.cancel("enough")
+    await run.result()
+    await undone(client, run.id)
+    assert taken_out(system, run) == ["uprooted fir 3"]
+    await refused(client, undo_id(run.id, 1), 409, "part_of_a_chain")
+    await refused(client, "no-such-chain", 404, "no_such_chain")
+
+
+async def refused(client: Client, chain: str, status: int, code: str) -> None:
+    with pytest.raises(GatewayError) as caught:
+        await client.undo(chain)
+    assert (caught.value.status, caught.value.code) == (status, code)
+
+
+async def test_e7_an_undo_whose_worker_dies_after_its_effect_is_in_doubt_and_not_run_again(
+    system: Running, client: Client
+) -> None:
+    run = await planted(client, "willow")
+    found = await client.undo(run.id)
+    assert found.chain_id is not None
+    undoing = client.attach(found.chain_id)
+    request = await undoing.expects_request(RequestKind.IN_DOUBT)
+    assert (await client.undo(run.id)).chain_id == undoing.id, "it runs already"
+    await client.answer(request.id, decision="happened")
+    assert (await undoing.result()).status == "completed"
+    assert taken_out(system, run) == ["uprooted willow 6"]
+    assert [deed.says for deed in (await client.undo(run.id)).undone] == ['Planted "willow"']
+
+
+async def test_e7_a_literal_plan_undoes_no_call_of_another_chain(system: Running, client: Client) -> None:
+    run = await planted(client, "elm")
+    call = {"tool": "plant~undo", "arguments": {"action_id": f"{run.id}.garden.1"}}
+    other = await client.run(task={"plan": {"steps": [{"id": "a", "actions": [call]}]}})
+    result = await other.result()
+    assert result.status == "failed"
+    assert "there is nothing to undo" in result.answer.text
+    assert taken_out(system, run) == []

@@ -296,13 +296,14 @@ def leave_note(for_whom: str, ctx: Ctx) -> dict[str, str]:
 def uproot(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx) -> None:
     """Take a tree out again; the oak stays."""
     if arguments["name"] == "oak":
+        _write_down(ctx, "left the oak")
         raise ToolError.permission("the oak stays")
     _write_down(ctx, f"uprooted {arguments['name']} {result['place']}")
     if arguments["name"] == "willow":  # it falls onto the gardener
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-@tool(says="Planted {name}", compensate=uproot)
+@tool(says="Planted {name}", undo=uproot)
 def plant(name: str, ctx: Ctx) -> dict[str, int]:
     """Plant a tree."""
     _write_down(ctx, f"planted {name}")

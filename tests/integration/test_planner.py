@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.contracts.base import undo_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.results import DeedWords, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.plans import Plan, Step
@@ -339,38 +338,6 @@ async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(boar
         told, other = (one.body["messages"][-1]["content"] for one in model.requests)
     assert "- The user: Find John\n  Answer: John Doe is u1.\n  Done: Noted John\nGoal: Greet him" in told
     assert "John" not in other
-
-
-async def test_e7_a_model_is_told_which_deeds_of_the_conversation_were_undone_since(board: Board) -> None:
-    first = await board.chain(Task(goal="Plant it", conversation_id="c1"))
-    child, undoing = f"{first}~a-2", undo_id(first)
-    calls = [(first, "Planted ash"), (first, None), (child, "Planted oak"), (first, "Planted fir")]
-    for chain, actions in ((first, 3), (child, 1), (undoing, 2)):
-        plan = encode(StoredPlan(digests={}, plan=Plan(steps=(Step(id="a"),))))
-        await board.redis.hset(board.topology.key_of(Key.DATA, chain), Data.PLAN, plan)
-        run = encode_step(StepRun(StepStatus.COMPLETED, actions=actions))
-        await board.redis.hset(board.topology.key_of("chain", chain), mapping={"s0": run})
-    numbers = (1, 2, 1, 3)
-    for (chain, says), number in zip(calls, numbers, strict=True):
-        deed = None if says is None else DeedWords(says=says)
-        told = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(deed=deed))
-        action = stored_action(f"{chain}.a.{number}", receipt=encode(told), data="{}", child=says is None)
-        await board.stored.write(action)
-    for number, done in enumerate((f"{first}.a.1", f"{child}.a.1"), 1):
-        told = Outcome(success=True, next_action=NextAction.CONTINUE)
-        action = stored_action(
-            f"{undoing}.a.{number}", args=json.dumps({"action_id": done}), receipt=encode(told), data="{}"
-        )
-        await board.stored.write(action)
-    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
-        await board.reply(await board.ask(await board.chain(Task(goal="Go on", conversation_id="c1"))))
-        (told,) = (one.body["messages"][-1]["content"] for one in model.requests)
-    lines = [line for line in told.splitlines() if line.startswith("  Done: ")]
-    assert lines == [
-        "  Done: Planted ash (undone since)",
-        "  Done: Planted oak (undone since)",
-        "  Done: Planted fir",
-    ]
 
 
 async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:

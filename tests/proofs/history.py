@@ -2,7 +2,7 @@
 
     violations = check(folder.glob("*.jsonl"))
 
-The rules about actions that are replaced and undone are in `acting`.
+The rule about what answers say is in `acting`.
 """
 
 from collections import defaultdict

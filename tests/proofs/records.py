@@ -34,16 +34,13 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The provider was called: written before anything else, so each start counts. `arguments` is a hash; `undoes` is
-    the action that a compensation takes back.
-    """
+    """The provider was called: written before anything else, so each start counts. `arguments` is a hash."""
 
     key: str
     effects: str  # read_only | idempotent | other | destructive
     arguments: str
     confirmed: bool = False
     tool: str = ""
-    undoes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,6 @@ class Refused:
     key: str
     tool: str
     said: bool
-    undoes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +98,6 @@ class Ended:
     status: str
     deeds: list[str]
     not_done: list[str]
-    undone: list[str]
-    not_undone: list[str]
 
 
 @dataclass(frozen=True, slots=True)

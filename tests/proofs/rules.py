@@ -18,10 +18,7 @@ class Rule(StrEnum):
     APPROVED = "a confirmed run comes after its approval (R5)"
     THIS_CALL = "a destructive run comes after a yes to this action with just these arguments (R5)"
     ONE_ANSWER = "a request takes one answer (R6)"
-    UNDONE_ONCE = "a deed is undone once, and only what was done (E7)"
-    LAST_FIRST = "the last deed is undone first (E7)"
-    ALL_UNDONE = "what a chain that undoes has done is undone, unless that is refused (E7)"
-    ANSWER = "the answer says what was done, what was not, what is undone and what is not (F1, E7)"
+    ANSWER = "the answer says what was done and what was not (F1)"
     EPOCHS_RISE = "the epochs of an entry rise (R8)"
 
 

@@ -47,8 +47,6 @@ def reached(chain: Chain, decision: Decision, world: World) -> dict[str, bool]:
         "hooks asked about a skill": any(SPECS[one.tool].hooks and not one.child for one in running),
         "a person asked about a skill": any(SPECS[one.tool].plan and not one.child for one in running),
         "a call left out before another": told >= {FactType.ACTION_NEVER_EXECUTED, FactType.ACTION_DISPATCHED},
-        "what was done is undone": FactType.CHAIN_UNDOING in told,
-        "a person asked whether to undo": chain.undoing is not None and stopped,
         "turns used up beside a call": chain.failing is not None and chain.failing.error.code == "HP-208",
         "a case before a person, beside others": FactType.CHAIN_ESCALATED in told and under_way > 1,
     }
@@ -68,15 +66,13 @@ def check_what_is_sent(before: Chain, decision: Decision) -> None:
     freed |= {index for chain in (before, after) for index, run in enumerate(chain.runs) if run.freed}
     stopped = bool({one.number for one in before.requests} & {one.number for one in after.requests})
     for output in decision.outputs:
-        if isinstance(output, StartChild) and output.action.step < 0:
-            assert not stopped, "what was done is undone while a question is open"
-        elif isinstance(output, Dispatch | StartChild | Think):
+        if isinstance(output, Dispatch | StartChild | Think):
             assert before.failing is None
             assert not stopped or freed & {sent_step(after, output)} or (sent_step(after, output) is None and freed)
             if isinstance(output, StartChild) and output.admitted:
                 assert not stopped, "a skill that was asked about begins before another question opens"
         elif isinstance(output, Ask):
-            assert before.failing is None or after.undoing is not None
+            assert before.failing is None
             stopped, freed = True, set()
 
 

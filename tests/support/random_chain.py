@@ -33,7 +33,7 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.tools import Retry
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
-from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task, Undo
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
@@ -58,12 +58,11 @@ TOOLS: Final = (
 )
 OTHERS: Final = (
     spec("book", read_only=False, parameters=TO),
-    spec("book~undo", read_only=False, internal=True, undoes="book"),
     spec("text", read_only=False, parameters=TO),
 )
 SPECS: Final = {tool.name: tool for tool in (*TOOLS, *OTHERS)}
 TROUBLED: Final = ("book", "text", "send", "read", "look")
-"""The tools of chains in which messages are lost, tools go away, budgets are small, and what was done is undone."""
+"""The tools of chains in which messages are lost, tools go away, and budgets are small."""
 
 QUICK: Final = ("read", "look", "find")
 """Tools that may run side by side in one step."""
@@ -195,9 +194,9 @@ def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
 
 
 def random_trouble(r: Random) -> dict[str, Any]:
-    """A small budget, and what becomes of what was done."""
+    """A small budget."""
     turns, actions = r.choice([(None, None), (2, None), (3, None), (None, 3)])
-    return {"undo": r.choice([None, *Undo]), "budget": Budget(turns=turns, actions=actions)}
+    return {"budget": Budget(turns=turns, actions=actions)}
 
 
 def random_task(r: Random, tools: tuple[str, ...], more: dict[str, Any]) -> Task:
@@ -237,7 +236,6 @@ class Walk:
         self.gone = False
         """Whether tools have gone away meanwhile."""
         self._orders: dict[str, Dispatch | StartChild] = {}
-        self._undoes: Action | None = None
         self._thoughts: dict[str, Think] = {}
 
     @property
@@ -252,8 +250,6 @@ class Walk:
             away = action.id in self.lost or (rest is not None and rest.until)
             if action.status is ActionStatus.DISPATCHED and not away:
                 yield action
-        if self._undoes is not None and self.chain.undoing is not None:
-            yield self._undoes
         work = Work.on(self.chain, "", self.story.world, self.story.now)
         for name, thought in self._thoughts.items():
             if name == work.thought or any(work.awaits(index, name) for index in work.active):
@@ -288,9 +284,7 @@ class Walk:
                 case OpenRequest() as request:
                     self._answer(request)
         for output in self.story.last.outputs if not self.repeat else ():
-            if isinstance(output, StartChild) and output.action.step < 0:
-                self._undoes = output.action
-            elif isinstance(output, Dispatch | StartChild):
+            if isinstance(output, Dispatch | StartChild):
                 self._orders[output.action.id] = output
             elif isinstance(output, Think):
                 self._thoughts[output.thought_id] = output
@@ -326,8 +320,6 @@ class Walk:
         usual = [OK, OK, OK, OK, replace(OK, next_action=NextAction.COMPLETE), *questions, again, doubt, failed()]
         moods = {"fine": [OK] * 5, "asks": questions * 6, "rests": [again, doubt] * 6, "fails": [failed()] * 5}
         moods["denied"], moods["words"] = [failed(ErrorType.PERMISSION)] * 20, []
-        if self.troubled and action.tool == "book" and r.random() < 0.8:
-            return replace(OK, metadata=Metadata(undoable=True))
         if self.troubled and action.tool == "text" and r.random() < 0.6:
             down = ErrorInfo(ErrorType.SERVER, "it is down", no_effect=True)
             return replace(failed(ErrorType.SERVER), error=down, metadata=Metadata(again=True))

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
-from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import chain_of, root_of, undo_id
+from haltpoint.contracts.base import chain_of, root_of
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page
 from haltpoint.contracts.views.steps import ActionRecord
+from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.runtime.store.counting import UNKNOWN
-from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus
+from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus, SubmitStatus
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.event_stream import follow
 from haltpoint_gateway.gateway import Gateway, Reader, Submitter
@@ -38,6 +38,18 @@ def no_chain(chain_id: str) -> Problem:
     """404, the same for a chain that never was, one that is forgotten and one of another tenant."""
     hint = "GET /v1/chains lists all chains; finished ones are kept for the retention time."
     return Problem(404, "no_such_chain", f"No chain has the id {chain_id!r}.", hint=hint)
+
+
+def backlog_full(gateway: Gateway) -> Problem:
+    """429: the partition has too many messages that wait."""
+    limit = gateway.settings.limits.backlog_limit
+    return Problem(
+        429,
+        "backlog_full",
+        f"{limit} messages wait in this partition already; the task was not accepted.",
+        hint="Try again later, with the same Idempotency-Key; or run more workers.",
+        headers={"Retry-After": "2"},
+    )
 
 
 def routes(gateway: Gateway) -> APIRouter:
@@ -152,9 +164,11 @@ def routes(gateway: Gateway) -> APIRouter:
             case CancelStatus.UNKNOWN:
                 raise no_chain(chain_id)
 
-    @router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409))
-    async def undo(chain_id: str, who: Submitter) -> Accepted:
-        """Undo what a chain that is over has done, the last effect first, in a chain of its own; a repeat finds it."""
+    @router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409, 429))
+    async def undo(chain_id: str, who: Submitter) -> UndoView:
+        """Undo what a chain that has ended did, the last deed first, in a chain of its own. A repeat undoes what is
+        still open.
+        """
         header = await views.header(chain_id, who.can_see)
         if header is None:
             raise no_chain(chain_id)
@@ -164,19 +178,14 @@ def routes(gateway: Gateway) -> APIRouter:
         if not header.status.final:
             hint = "Cancel it, or wait for its end."
             raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
-        undoing = await views.header(undo_id(chain_id), who.can_see)
-        if undoing is not None and undoing.status is ChainStatus.CANCELLED:
-            hint = "A call is undone once at most; `not_undone` of the chain's answer is left to a person."
-            raise Problem(409, "undo_cancelled", f"The undoing of {chain_id!r} was cancelled.", hint=hint)
-        if undoing is None:
-            task = await views.undo_task(chain_id, gateway.settings.limits.compensation_timeout, who.can_see)
-            if task is None:
-                hint = "A tool says how its calls are undone: @tool(compensate=...)."
-                raise Problem(
-                    409, "nothing_to_undo", f"The chain {chain_id!r} did nothing that can be undone.", hint=hint
-                )
-            await gateway.store.submit(task, chain_id=undo_id(chain_id))
-        return accepted(undo_id(chain_id))
+        found = await views.undoing(chain_id, await gateway.catalogue.recent(), who.can_see)
+        if found is None:
+            raise no_chain(chain_id)
+        if found.task is not None:
+            submitted = await gateway.store.submit(found.task, chain_id=found.view.chain_id)
+            if submitted.status is SubmitStatus.BUSY:
+                raise backlog_full(gateway)
+        return found.view
 
     return router
 

@@ -17,7 +17,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint_gateway.answering import short_answer
-from haltpoint_gateway.api.chains import Accepted, accepted
+from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full
 from haltpoint_gateway.api.requests import seen, take_answer
 from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Submitter
@@ -72,14 +72,7 @@ def routes(gateway: Gateway) -> APIRouter:
             detail = "Another task was submitted under this Idempotency-Key."
             raise Problem(409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump())
         if submitted.status is SubmitStatus.BUSY:
-            limit = gateway.settings.limits.backlog_limit
-            raise Problem(
-                429,
-                "backlog_full",
-                f"{limit} messages wait in this partition already; the task was not accepted.",
-                hint="Try again later, with the same Idempotency-Key; or run more workers.",
-                headers={"Retry-After": "2"},
-            )
+            raise backlog_full(gateway)
         if submitted.status is SubmitStatus.CREATED:
             finish(root)
         return accepted(chain_id)

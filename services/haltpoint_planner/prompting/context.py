@@ -14,7 +14,7 @@ from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.contract import callable_tools, open_to_models
 from haltpoint.chain.checks.goal import is_read_for
 from haltpoint.chain.model.statuses import ChainStatus, StepStatus
-from haltpoint.contracts.base import action_id, chain_of, thought_id, undo_id
+from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -167,7 +167,7 @@ class ContextReader:
             for step_id, how, told in found
         )
         earlier = [one.chain_id for one in asked.earlier]
-        done = await asyncio.gather(*map(self._deeds_before, earlier))
+        done = await asyncio.gather(*map(self._deeds_of, earlier))
         done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
         return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
 
@@ -189,31 +189,21 @@ class ContextReader:
         found: list[bytes | None] = await self._calls.call("HMGET", self._topology.key_of(Key.DATA, chain), *fields)
         return found
 
-    async def _deeds_before(self, chain: str) -> tuple[str, ...]:
-        """What the calls of an earlier chain of the conversation did, and which of that was undone since (E7)."""
-        undoing = await self._actions_of(undo_id(chain))
-        worked = (receipt for receipt, _ in undoing if receipt is not None and receipt.outcome.satisfies)
-        return await self._deeds_of(chain, frozenset(json.loads(one.arguments).get("action_id") for one in worked))
-
-    async def _actions(
-        self, chain: str, names: Sequence[str], undone: frozenset[str] = frozenset()
-    ) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+    async def _actions(self, chain: str, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
         """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
         parts = [part for name in names for part in action_parts(local(name))]
         head, found = await asyncio.gather(self._head(chain), self._data(chain, *parts))
         data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text is not None}
         stored = [action_of(name, head, data) for name in names]
-        inside = await asyncio.gather(*(self._deeds_of(one.child if one else "", undone) for one in stored))
-        return [(_receipt(one, deeds, undone), deeds) for one, deeds in zip(stored, inside, strict=True)]
+        inside = await asyncio.gather(*(self._deeds_of(one.child if one else "") for one in stored))
+        return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
 
-    async def _deeds_of(self, chain: str, undone: frozenset[str]) -> tuple[str, ...]:
-        """What the calls of a chain, as of one that carried out a skill, did, and those in the chains below it."""
-        actions = await self._actions_of(chain, undone) if chain else ()
+    async def _deeds_of(self, chain: str) -> tuple[str, ...]:
+        """What the calls of a chain did, and those in the chains below it."""
+        actions = await self._actions_of(chain) if chain else ()
         return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
 
-    async def _actions_of(
-        self, chain: str, undone: frozenset[str] = frozenset()
-    ) -> Sequence[tuple[Receipt | None, tuple[str, ...]]]:
+    async def _actions_of(self, chain: str) -> Sequence[tuple[Receipt | None, tuple[str, ...]]]:
         """All actions of a chain; none of one that is not there."""
         head, (task, drafted) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK, Data.PLAN))
         given = msgspec.json.decode(task or b"{}", type=Task)
@@ -226,7 +216,7 @@ class ContextReader:
             for step, run in zip(plan.steps, runs, strict=True)
             for number in range(1, run.actions + 1)
         ]
-        return await self._actions(chain, names, undone)
+        return await self._actions(chain, names)
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
@@ -244,16 +234,15 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 
-def _receipt(stored: StoredAction | None, inside: tuple[str, ...], undone: frozenset[str]) -> Receipt | None:
-    """An action as it counts, told as undone if it is one of these; None while nothing is sure."""
+def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | None:
+    """An action as it counts; None while nothing is sure."""
     counts = stored.counts if stored else None
     if stored is None or counts is None or counts.kind is Kind.IN_DOUBT:
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
     step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
     own = () if told.repeats or told.deed is None or not outcome.satisfies else (told.deed.says,)
-    says = (*inside, *(f"{one} (undone since)" if stored.id in undone else one for one in own))
-    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, says)
+    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, (*inside, *own))
 
 
 def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str, str]]:

@@ -21,6 +21,7 @@ from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
+from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import Case, Judges, Refusal, not_called
 from haltpoint_tool_worker.admission.preview import Shown
@@ -155,16 +156,18 @@ class Admission:
             call.arguments[CONFIRMED] = bool(call.approved)
         if name is None:
             return call
-        call.arguments[name] = self._context(job, call.tool, context=job.request.context)
+        key = undo_key(from_json(call.text)["action_id"]) if call.tool.spec.undoes else ""
+        call.arguments[name] = self._context(job, call.tool, context=job.request.context, key=key)
         return call
 
-    def _context(self, job: Job, tool: Tool, *, context: dict[str, Any] | None = None) -> Ctx[Any]:
+    def _context(self, job: Job, tool: Tool, *, context: dict[str, Any] | None = None, key: str = "") -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
         request = job.request
         return Ctx(
             deps=self._registry.deps_of(tool),
             tool=request.tool,
             action_id=request.action_id,
+            key=key,
             attempt=request.attempt - request.limited,
             tenant=request.tenant,
             user=request.user,

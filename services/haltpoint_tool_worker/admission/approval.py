@@ -49,6 +49,6 @@ def bound(reading: Reading, job: Job, text: str, shown: Shown, *, changed: bool,
 
 
 def refusal(tool: str, status: ClaimStatus) -> Reading:
-    """The result of a call that an order calls approved, and that no record lets run (R5), or whose chain ends (E7)."""
+    """The result of a call that an order calls approved, and that no record lets run (R5), or whose chain ends."""
     words = f"{tool} was not called: {NOT_STARTED[status]}"
     return read_failure(Failure(fault_of(ErrorType.DENIED, words), Cause.NO_EFFECT))

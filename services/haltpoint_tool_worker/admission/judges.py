@@ -20,11 +20,11 @@ from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx
-from haltpoint_tool_worker.admission.compensating import call_to_undo
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys
 from haltpoint_tool_worker.admission.given import persons_values, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.rules import rule_for
+from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.asking import ask
 from haltpoint_tool_worker.hooks.before import HookRun
@@ -198,7 +198,7 @@ class Judges:
         return None
 
     async def _undo(self, case: Case) -> Refusal | None:
-        """What the call of a compensation gets (E7)."""
+        """What an undo gets (E7)."""
         if case.tool.spec.undoes:
             undone = await call_to_undo(self._receipt_store, case.job, case.tool, case.parsed)
             if isinstance(undone, Reading):

@@ -53,8 +53,7 @@ _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 class Reading:
     """An outcome without metadata, and its data as JSON text; or, in `failure`, why there is no success.
 
-    `whole` are the data before they were cut. `deed`: what the call did, once it is known to have succeeded;
-    `undoable`: its tool says how to undo that.
+    `whole` are the data before they were cut. `deed`: what the call did, once it is known to have succeeded.
     """
 
     outcome: Outcome
@@ -63,7 +62,6 @@ class Reading:
     whole: str = ""
     failure: Failure | None = None
     deed: DeedWords | None = None
-    undoable: bool = False
 
     @property
     def in_doubt(self) -> bool:
@@ -123,8 +121,7 @@ def blocked(tool: Tool, seconds: float) -> Reading:
 
 def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
     """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
-    undoable = tool.compensate is not None and not tool.spec.undoes
-    return replace(reading, deed=deed_of(tool.spec, arguments, reading.data), undoable=undoable)
+    return replace(reading, deed=deed_of(tool.spec, arguments, reading.data))
 
 
 def read_failure(failure: Failure) -> Reading:

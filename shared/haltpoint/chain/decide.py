@@ -29,8 +29,7 @@ small:
   chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
   over its attempts, so a result also has to be that of the last one.
 - `dispatching` puts calls together and `thinking` thoughts. There the budget is checked, so a chain fails instead of
-  overshooting. A chain that fails waits for the actions beside the one that failed, and for the chain that undoes what
-  it has done, if its task wants that (`undoing`).
+  overshooting. A chain that fails waits for the actions beside the one that failed.
 
 How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks for, and `HANDLERS`
 below says which handler takes which event. `thoughts` begins chains, once `assigning` has found who works on them;

@@ -2,9 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Final
-
-from msgspec import Meta
+from typing import Final
 
 from haltpoint.contracts.base import Contract
 
@@ -63,5 +61,3 @@ class FinalAnswer(Contract):
     text: str = ""
     deeds: tuple[Deed, ...] = ()
     not_done: tuple[NotDone, ...] = ()
-    undone: Annotated[tuple[Deed, ...], Meta(description="deeds that were undone since, in that order (E7)")] = ()
-    not_undone: Annotated[tuple[Deed, ...], Meta(description="deeds that can be undone, or could not be")] = ()

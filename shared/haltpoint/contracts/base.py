@@ -21,7 +21,7 @@ MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the polic
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 
-STEP_ID: Final = re.compile(r"(?!undo\Z)[A-Za-z0-9_-]{1,64}")  # `undo` is in the id of the chain that undoes this one
+STEP_ID: Final = re.compile(r"(?!undo\Z)[A-Za-z0-9_-]{1,64}")  # `undo` is in the ids of chains that undo this one
 _NAMESPACE: Final = uuid.UUID("6f1f2c56-7c0a-5d0e-9a51-0a4a1c9b7e11")
 
 
@@ -99,14 +99,9 @@ def child_report_id(action: str) -> str:
     return f"{action}/child/done"
 
 
-def undo_id(chain_id: str) -> str:
-    """The id of the chain that undoes what a chain has done (E7)."""
-    return f"{chain_id}~undo-1"
-
-
-def is_undo(chain_id: str) -> bool:
-    """Whether a chain undoes what another has done."""
-    return chain_id.endswith(undo_id(""))
+def undo_id(chain_id: str, number: int) -> str:
+    """The id of a chain that undoes what another has done (E7): the first, the second, and so on."""
+    return f"{chain_id}~undo-{number}"
 
 
 def action_of(chain_id: str) -> str | None:

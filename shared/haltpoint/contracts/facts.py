@@ -29,7 +29,6 @@ class FactType(StrEnum):
     CHAIN_ESCALATED = "chain.escalated"
     CHAIN_STOPPED = "chain.stopped"
     CHAIN_RESUMED = "chain.resumed"
-    CHAIN_UNDOING = "chain.undoing"
     CHAIN_COMPLETED = "chain.completed"
     CHAIN_FAILED = "chain.failed"
     CHAIN_CANCELLED = "chain.cancelled"

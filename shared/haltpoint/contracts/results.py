@@ -235,8 +235,6 @@ class Metadata(Contract):
         None
     )
     would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
-    undoable: Annotated[bool, Meta(description="the tool declares how to undo it (E7)")] = False
-    done: Annotated[tuple[str, ...], Meta(description="tool, id, words of calls in a child that can be undone")] = ()
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
     agent: Annotated[str, Meta(description="the agent whose words the data are: no source of a value (I1)")] = ""

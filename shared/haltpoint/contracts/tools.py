@@ -12,8 +12,8 @@ from haltpoint.contracts.work.plans import Plan
 
 DEFAULT_TIMEOUT: Final = 30.0  # seconds
 EFFECT_TTL: Final = 30 * 86400.0  # seconds
-UNDO = "~undo"
-"""The end of the name of a tool that undoes the calls of another (E7)."""
+UNDO: Final = "~undo"
+"""The end of the name of a tool that undoes the calls of another (E7): no author can declare such a name."""
 CONFIRMED = "confirmed"
 """The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
 
@@ -90,7 +90,6 @@ class ToolSpec(Contract):
     repeats: Annotated[bool, Meta(description="the same call may take effect again without a question (C14)")] = False
     polls: Annotated[bool, Meta(description="the same call may give another result each time (C14)")] = False
     internal: bool = False
-    undoes: Annotated[str, Meta(description="the tool whose calls it undoes; only the runtime calls it (E7)")] = ""
     queue: str = "default"
     timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
@@ -117,6 +116,11 @@ class ToolSpec(Contract):
     def repeatable(self) -> bool:
         """Whether an interrupted call may simply run again (E5). Of a skill with steps a worker asks the hooks only."""
         return self.read_only or self.idempotent or self.plan is not None
+
+    @property
+    def undoes(self) -> str:
+        """The tool whose calls it undoes; empty for a tool that an author declared (E7)."""
+        return self.name.removesuffix(UNDO) if self.name.endswith(UNDO) else ""
 
     @property
     def digest(self) -> str:

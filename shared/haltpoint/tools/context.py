@@ -57,6 +57,7 @@ class Ctx(Generic[Deps]):
 
     __slots__ = (
         "_deadline_ms",
+        "_key",
         "_progress",
         "_stopped",
         "action_id",
@@ -76,6 +77,7 @@ class Ctx(Generic[Deps]):
         deps: Deps = None,  # type: ignore[assignment]
         tool: str = "",
         action_id: str = "",
+        key: str = "",
         attempt: int = 1,
         tenant: str | None = None,
         user: str | None = None,
@@ -86,6 +88,7 @@ class Ctx(Generic[Deps]):
         progress: Progress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> None:
+        self._key = key
         self._progress = progress
         self._stopped = stopped
         self.deps = deps
@@ -101,8 +104,10 @@ class Ctx(Generic[Deps]):
 
     @property
     def idempotency_key(self) -> str:
-        """The action's id: hand it to a service that can recognise a repeat."""
-        return self.action_id
+        """The action's id, or of an undo the one key under which an action is undone: hand it to a service that can
+        recognise a repeat.
+        """
+        return self._key or self.action_id
 
     @property
     def chain_id(self) -> str:

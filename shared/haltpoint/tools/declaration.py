@@ -28,7 +28,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
 import msgspec
 
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, EFFECT_TTL, UNITS, Retry, ToolSpec
-from haltpoint.tools import compensate, reconcile
+from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
@@ -73,7 +73,7 @@ class Traits(TypedDict, total=False):
     effect_key: str
     effect_ttl: str | float
     one_of: tuple[tuple[str, ...], ...]
-    compensate: Callable[..., Any]
+    undo: Callable[..., Any]
 
 
 _FLAGS: Final = {name for name, hint in Traits.__annotations__.items() if hint is bool}
@@ -81,7 +81,7 @@ _CONTRADICTIONS: Final = (
     ("read_only", "destructive", ""),
     ("read_only", "preview", ": a preview tells what a call would change"),
     ("read_only", "effect_key", ": a read-only tool has no effect"),
-    ("read_only", "compensate", ": there is nothing to undo"),
+    ("read_only", "undo", ": there is nothing to undo"),
     ("read_only", "repeats", ": repeats is for effects; a read-only tool whose results change says polls=True"),
     ("repeats", "effect_key", ": the effect happens once"),
 )
@@ -103,7 +103,7 @@ class Tool:
     no_effect: tuple[type[BaseException], ...] = ()
     preview: Callback | None = None
     reconcile: Callback | None = None
-    compensate: Callback | None = None
+    undo: Callback | None = None
 
     @property
     def name(self) -> str:
@@ -174,7 +174,7 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         takes = {
             "preview": {*inputs.names.values(), CONTEXT},
             "reconcile": reconcile.TAKES,
-            "compensate": compensate.TAKES,
+            "undo": undo.TAKES,
         }
         beside = {one: callback_of(one, given, name, takes[one]) for one, given in traits.items() if one in takes}
         return Tool(spec, function, inputs, output, is_async(function), place, no_effect, **beside)

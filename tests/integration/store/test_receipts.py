@@ -71,7 +71,7 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
     assert await claim(desk, order) == Claimed(DOUBT, 3)
 
 
-async def test_e7_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt_stays_one(desk: Desk) -> None:
+async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt_stays_one(desk: Desk) -> None:
     started, fresh = await desk.order_of(literal_task(1, "send")), await desk.order_of(literal_task(1, "send"))
     assert await claim(desk, started) == Claimed(GO, 1)
     for order in (started, fresh):

@@ -6,7 +6,6 @@ from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
@@ -15,7 +14,7 @@ from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
-from haltpoint.contracts.work.tasks import Style, Task, Undo
+from haltpoint.contracts.work.tasks import Style, Task
 from tests.support.builders import call, plan, tool_step
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
@@ -163,17 +162,6 @@ def test_an_agent_with_the_name_of_a_tool_does_not_hide_it() -> None:
     front = Agent(name="front", description="Takes everything.", agents=("mail",))
     file = Agents(agents=(front, Agent(name="mail", description="d", tools=("mail",))))
     assert Tree(Task(goal=GOAL, agent="front"), file).root.world.tools["mail"].kind is ToolKind.TOOL
-
-
-def test_e7_a_cancelled_agent_waits_for_what_may_have_to_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known.TOOLS, "mail~undo", ToolSpec(name="mail~undo", internal=True, undoes="mail"))
-    whole = tree(undo=Undo.ON_FAILURE)
-    child = whole.hand_on(whole.root, "post", "Mail her")
-    child.propose(call_of("mail"))
-    child.read(asking("mail", words="Refund order 17"))
-    whole.root.cancel("stop")
-    child.cancel("stop")
-    assert child.chain.status is ChainStatus.EXECUTING
 
 
 @pytest.mark.parametrize(

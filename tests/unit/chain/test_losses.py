@@ -3,18 +3,16 @@
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorType, Metadata
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.losses import loss_of, loss_of_message, owner_of
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected
-from tests.support.builders import OK, asks, call, literal_task, plan, spec, tool_step
+from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 
@@ -136,18 +134,3 @@ def test_an_entry_that_names_no_chain_tells_nobody(data: bytes) -> None:
 def test_an_unknown_version_waits_for_the_release_that_reads_it() -> None:
     newer = Rejected(DeadLetterReason.UNKNOWN_VERSION, "tool.completed.v2")
     assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) == Orphan("c", "c.s1.1")
-
-
-@pytest.mark.parametrize("tool", ["buy", "note"])
-@pytest.mark.parametrize("lost", ["c.b.1/1", "c.b.1/1/done"])
-def test_r1_a_chain_that_undoes_does_not_wait_for_a_call_whose_message_is_lost(tool: str, lost: str) -> None:
-    buy, undo = spec("buy", read_only=False), spec("buy~undo", read_only=False, internal=True, undoes="buy")
-    steps = (tool_step("a", call("buy")), tool_step("b", call(tool), after=("a",)))
-    told = Story(Task(goal="x", plan=plan(*steps)), buy, undo, spec("note"))
-    told.submit()
-    told.result(replace(OK, metadata=Metadata(undoable=True)))
-    told.lose(lost)
-    assert told.told("chain.undoing")
-    (resolved,) = told.resolved
-    assert resolved.action.error is not None
-    assert resolved.action.error.error_type is (ErrorType.IN_DOUBT if tool == "buy" else ErrorType.UNKNOWN)

@@ -56,6 +56,14 @@ def test_tools_are_known_and_may_be_called() -> None:
     ]
 
 
+def test_e7_a_literal_plan_alone_may_undo() -> None:
+    tools = specs(spec("note~undo", read_only=False, internal=True))
+    named = plan(tool_step("a", call("note~undo")))
+    assert plan_faults(named, tools, POLICY, literal=True) == ()
+    (fault,) = plan_faults(named, tools, POLICY, literal=False)
+    assert fault.message == "note~undo is internal: no plan and no model may call it"
+
+
 def test_without_tools_there_is_nothing_to_name() -> None:
     [fault] = plan_faults(plan(tool_step("a", call("x"))), {}, POLICY, literal=True)
 

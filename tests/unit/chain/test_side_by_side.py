@@ -15,8 +15,8 @@ from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step
-from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task, Undo
-from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
+from haltpoint.contracts.work.thoughts import Usage
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -622,9 +622,8 @@ def test_c8_a_literal_chain_that_fails_later_keeps_no_result() -> None:
     assert (story.chain.failing is not None, list(story.chain.actions)) == (True, ["c.c.1"])
 
 
-@pytest.mark.parametrize("undoes", [False, True])
-def test_c8_a_step_without_turns_left_is_over_while_the_chain_waits_for_the_calls_beside(undoes: bool) -> None:
-    task = Task(goal="read it, look", parallel=2, budget=Budget(turns=2), undo=Undo.ON_FAILURE if undoes else None)
+def test_c8_a_step_without_turns_left_is_over_while_the_chain_waits_for_the_calls_beside() -> None:
+    task = Task(goal="read it, look", parallel=2, budget=Budget(turns=2))
     story = Story(task, READ, spec("look", read_only=False))
     story.submit()
     steps = (Step(id="a", required_tools=("read",)), Step(id="b", required_tools=("read",)))
@@ -640,22 +639,6 @@ def test_c8_a_step_without_turns_left_is_over_while_the_chain_waits_for_the_call
     story.result(action=of(story, "c.a.1"))
     assert story.chain.status is ChainStatus.FAILED
     assert len(story.never_executed) == 1
-
-
-def test_c12_a_thought_about_the_goal_counts_once_though_the_chain_that_fails_waits() -> None:
-    undo = spec("send~undo", read_only=False, internal=True, undoes="send")
-    task = Task(goal="send it", parallel=2, budget=Budget(tokens=5), undo=Undo.ON_FAILURE)
-    story = Story(task, SEND, undo, spec("drop", read_only=False))
-    story.submit()
-    steps = (Step(id="a", required_tools=("send",)), Step(id="b", allowed_tools=("drop",)))
-    story.draft(Plan(steps=steps), intent=Intent())
-    a, b = story.thoughts[-2:]
-    story.propose(call("send", to="it"), thought=a)
-    story.propose(call("drop"), thought=b)
-    assert story.thought.kind is ThoughtKind.INTENT
-    for _ in range(2):
-        story.hear_intent(story.thought.thought_id, None, Usage(input_tokens=10))
-        assert (story.chain.status, story.chain.tokens) == (ChainStatus.EXECUTING, 10)
 
 
 @pytest.mark.parametrize("chosen", [Choice.NOT_HAPPENED, Choice.APPROVE])

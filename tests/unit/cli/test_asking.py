@@ -197,16 +197,6 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
     assert "--approve --for parameter" in text
 
 
-def test_a_question_about_no_call_shows_none_and_takes_yes_or_no() -> None:
-    asked = question("confirmation").model_copy(
-        update={"tool": "", "arguments": {}, "preview": 'Planted "ash" (c.s.1)'}
-    )
-    shown = how_to_answer(asked, 100)
-    assert 'Planted "ash" (c.s.1)' in shown
-    assert "()" not in shown
-    assert [way for way, _ in ways(asked)] == ["--approve", "--reject WORDS"]
-
-
 def test_i4_the_card_shows_who_asks() -> None:
     shown = how_to_answer(question("input").model_copy(update={"path": ("desk", "jun\u200bior")}), 100)
     assert "asked by: desk > jun\\u{200b}ior" in shown

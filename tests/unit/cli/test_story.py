@@ -211,8 +211,6 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', "
         ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
         ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", 'only if: "if it rains"'), *WORDS)),
         ({"not_done": [OPEN | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "unfulfilled"), *WORDS)),
-        ({"undone": [SENT]}, (*DEEDS, (Mark.NOT_DONE, 'Undone: Sent "x"', "send.1"), *WORDS)),
-        ({"not_undone": [SENT]}, (*DEEDS, (Mark.NOT_DONE, 'Not undone: Sent "x"', "send.1"), *WORDS)),
     ],
 )
 def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
@@ -254,13 +252,11 @@ def test_a_question_without_an_answer_says_how_it_was_closed(status: str, words:
 
 
 def test_f1_the_fixed_words_are_those_of_the_chains_language() -> None:
-    answer = {"deeds": [SENT], "not_done": [LEFT], "undone": [SENT], "not_undone": [SENT]}
+    answer = {"deeds": [SENT], "not_done": [LEFT]}
     found = answer_lines(chain(status="completed", answer=answer, language="de"))
     assert [line.text for line in found] == [
         'Erledigt: Sent "x"',
         "Nicht erledigt: Pay",
-        'Rückgängig gemacht: Sent "x"',
-        'Nicht rückgängig gemacht: Sent "x"',
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.cli.task import budget_of, context_of, deadline_of, task_of
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.work.tasks import Task, Undo
+from haltpoint.contracts.work.tasks import Task
 
 NOON = datetime.fromisoformat("2030-01-31T12:00").astimezone()
 
@@ -28,12 +28,10 @@ def test_every_option_is_a_field_of_the_task() -> None:
         mode="advisory",
         style="react",
         max_turns=3,
-        undo="ask",
         user="jane",
         conversation_id="c1",
     )
     task = door(Task).validate_python(body)
-    assert task.undo is Undo.ASK
     assert body["tools"] == ["lookup_*", "send_message", "askHuman"]
     assert (task.context, task.budget.turns, task.user) == ({"team": "a"}, 5, "jane")
     assert task.deadline

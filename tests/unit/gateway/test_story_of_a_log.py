@@ -234,11 +234,11 @@ def test_an_answer_to_a_steps_question_does_not_end_the_step() -> None:
 
 
 def test_a_call_that_is_dropped_is_below_a_question_of_its_own_step_alone() -> None:
-    """The question whether to undo comes in the same decision as the failure, and is none of the step's."""
+    """A question of the chain comes in the same decision as the failure, and is none of the step's."""
     item = {"at": after(1), "step_id": "b", "tool": "find_order", "call": 1, "reason": "cancelled", "arguments": {}}
-    undo = request() | {"step_id": "", "action_id": "", "kind": "confirmation", "asked_at": after(1.0005)}
+    asked = request() | {"step_id": "", "action_id": "", "kind": "confirmation", "asked_at": after(1.0005)}
     view = chain(
-        steps=[step("b", "find_order", "failed", ended_at=after(1.0002))], never_executed=[item], requests=[undo]
+        steps=[step("b", "find_order", "failed", ended_at=after(1.0002))], never_executed=[item], requests=[asked]
     )
     story = [line.text for line in tell(view) if line.mark is not Mark.OPTION]
     assert story == ["b", "never executed: find_order()", "b failed", "STOP  Which 'John' do you mean?"]

@@ -130,24 +130,22 @@ def plan_faults(
     literal: bool,
     task: Task = _ANY_TASK,
     named: Collection[str] | None = None,
-    undoing: bool = False,
 ) -> tuple[PlanFault, ...]:
     """Everything that is wrong with a plan (C1); empty when it can be carried out. A literal plan brings all its calls.
     A drafted one names tools that its task lets a model call, and calls that it brings along are not looked at. `named`
-    are the tools that a fault may name beside those of the plan (D1). `undoing`: it is the runtime's own, and calls
-    tools that undo (E7).
+    are the tools that a fault may name beside those of the plan (D1).
     """
     return (
-        *_tool_faults(plan, tools, None if literal else task, tools if named is None else named, undoing=undoing),
+        *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),
         *(_literal_faults(plan, tools) if literal else ()),
         *_shape_faults(plan, MAX_STEPS if literal else policy.max_steps),
     )
 
 
-def _tool_faults(
-    plan: Plan, tools: Tools, task: Task | None, named: Collection[str], *, undoing: bool
-) -> Iterator[PlanFault]:
-    """What is wrong with the tools that the steps name. A model calls those of a drafted plan, as its task allows."""
+def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[str]) -> Iterator[PlanFault]:
+    """What is wrong with the tools that the steps name. A model calls those of a drafted plan, as its task allows; only
+    a literal one, without `task`, may undo (E7).
+    """
     for step in plan.steps:
         if task is not None and step.step_type is StepType.TOOL and not step.promised:
             yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
@@ -156,7 +154,7 @@ def _tool_faults(
             spec = tools.get(name)
             if spec is None:
                 yield PlanFault(step.id, unknown(name, tools, named))
-            elif spec.internal and not (undoing and spec.undoes):
+            elif spec.internal and not (task is None and spec.undoes):
                 yield PlanFault(step.id, f"{name} is internal: no plan and no model may call it")
             elif task is not None and not open_to_models(spec, task):
                 why = "is not served by any worker now" if spec.gone else "may not be called in this task"

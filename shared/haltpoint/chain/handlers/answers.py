@@ -12,7 +12,6 @@ from haltpoint.chain.checks.intent import note_approval
 from haltpoint.chain.checks.owed import pattern_faults
 from haltpoint.chain.checks.reasons import granted
 from haltpoint.chain.checks.sources import SAID
-from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
@@ -26,7 +25,6 @@ from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, 
 from haltpoint.chain.turns.routing import hand_to
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
-from haltpoint.chain.turns.undoing import begin_undo
 from haltpoint.contracts.base import request_id, thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
@@ -44,7 +42,6 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import UNDO
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 
@@ -67,17 +64,12 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     if answer_fault(data.answer, request.kind, options, step=request.step >= 0, form=form) is not None:
         return None
     decision = data.answer.decision
-    if decision is not Choice.ABORT and work.undoing is None and (late := too_late(work)) is not None:
+    if decision is not Choice.ABORT and (late := too_late(work)) is not None:
         return late
     close(work, request, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
     if decision is not Choice.ABORT:
         free(work, request)
-    if work.undoing is None:
-        return _apply(work, request, data)
-    if decision is not Choice.APPROVE:  # the question was whether to undo (E7)
-        return work.failing
-    begin_undo(work)
-    return None
+    return _apply(work, request, data)
 
 
 def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next | None:
@@ -198,33 +190,26 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
 
 def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings: tuple[str, ...] = ()) -> Action:
     """The action with the successful receipt that a person gave."""
-    data, undoable = write_json(value), f"{action.tool}{UNDO}" in work.world.tools
+    data = write_json(value)
     deed = deed_of(work.world.spec(action.tool), action.ran, data)
-    if undoable:
-        work.done += (note_done(action, deed),)
-    metadata = Metadata(tool=action.tool, by=by, deed=deed, undoable=undoable)
+    metadata = Metadata(tool=action.tool, by=by, deed=deed)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
 
 
 def cancel(work: Work, message: TaskCancelled) -> Next | None:
     """Cancel the chain: take back open questions, stop the steps under way. One that ends already does that."""
-    if work.undoing is None:  # the words of the first who cancels stand
-        stops = work.failing is not None and work.failing.stopped is not None
-        return None if stops else Cancelled(message.data.by, message.data.reason)
-    # a person who is asked whether to undo is asked no more, and nothing is undone
-    return work.failing if work.requests else None
+    stops = work.failing is not None and work.failing.stopped is not None
+    return None if stops else Cancelled(message.data.by, message.data.reason)
 
 
 def check_due(work: Work, message: TimerDue) -> Next | None:
     """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
     work.woken = True
-    if work.undoing is not None and not work.requests:
-        return work.failing if work.now >= work.undoing else None
     for one in work.requests:
         if work.now >= one.deadline + UNDER_WAY or request_id(work.id, one.number) in message.data.expired:
             work.expired = (*work.expired, one.number)
-    return too_late(work) if work.undoing is None else None
+    return too_late(work)
 
 
 # ---- a case that was escalated (D3) ----------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import msgspec
 
 from haltpoint.chain.checks import known, ledger
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.undoing import note_done
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
@@ -44,9 +43,6 @@ _MOST_ASKED: Final = 6
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Record the receipt: continue, stop and ask, or end the step."""
-    if work.undoing is not None:
-        over = message.id == child_report_id(f"{work.id}.undo.1")
-        return work.failing if over else None
     action, outcome, body = work.actions.get(message.data.action_id), message.data.outcome, work.body
     if action is None or action.status is not ActionStatus.DISPATCHED:
         return None
@@ -60,9 +56,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         _note_inside(work, outcome)
         known.hear(work, message.data.known)
         take_back(work, outcome.metadata)
-    if outcome.metadata.undoable:
-        work.done += (note_done(action, outcome.metadata.deed),)
-    work.done += outcome.metadata.done
     fault, ran = outcome.error, outcome.metadata.arguments
     over = work.failing is not None or work.run[action.step].status.done
     if not over and ran is not None and outcome.confirmation is None:  # else it asks first, and runs when approved
@@ -172,9 +165,6 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     """Handle a lost message: fail the chain if it waits for it."""
     data = message.data
     words = f"the message {data.message_id} could not be processed: {data.reason}"
-    if work.undoing is not None:
-        awaited = data.message_id.startswith(child_report_id(f"{work.id}.undo.1"))
-        return work.failing if awaited or _waits_for(work, data.message_id) else None
     action = work.actions.get(data.message_id.partition("/")[0])
     if not _waits_for(work, data.message_id):
         return None

@@ -29,7 +29,6 @@ from haltpoint.chain.turns.thinking import (
     think_intent,
     think_plan,
 )
-from haltpoint.contracts.base import is_undo
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -78,7 +77,7 @@ def begin_assigned(work: Work) -> Next | None:
     if task.agent is not None and known is None:
         return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
     if task.plan is not None:
-        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True, undoing=is_undo(work.id))
+        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
         if faults:
             return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         adopt(work, task.plan, PlanOrigin.LITERAL)

@@ -37,7 +37,6 @@ class Policy:
     max_chain_turns: int = 100
     lease: float = 10.0
     request_timeout: float = 24 * 3600.0
-    compensation_timeout: float = 600.0
     chain_timeout: float = 7 * 24 * 3600.0
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)

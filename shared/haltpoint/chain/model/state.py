@@ -185,8 +185,8 @@ class Failure:
 class Chain(Struct, gc=False):
     """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
 
-    `resume` is the state to take up again when no request is open; of a chain that ends as cancelled when what runs has
-    been stopped it is that end, and workers see it. `proposals` holds, for steps in progress, the
+    `resume` is the state to take up again when no request is open; of a chain that ends as cancelled when the chains
+    below it have been stopped it is that end, and workers see it. `proposals` holds, for steps in progress, the
     checked proposal whose held calls may still run, `verdicts` the calls of it that are refused, by their place, each
     with the fault. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
@@ -197,8 +197,6 @@ class Chain(Struct, gc=False):
     `below` is what its agents have used, `known` are the receipts that they have made known (C13).
     `unfulfilled` are effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
-    `done` are the calls that can be undone, as they ended, tool, id and words each; they are being undone, or a person
-    is asked whether to, until `undoing` (ms) at the latest, and then it ends as `failing` says (E7).
     `questions` are those that the model asked while planning, `answers` a person's words to them (C11). `failing`: the
     chain fails when what is under way has ended. `active` are the indexes of the steps that have begun and have
     something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
@@ -245,8 +243,6 @@ class Chain(Struct, gc=False):
     failing: Failure | None = None
     resting: dict[str, Rest] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
-    done: tuple[str, ...] = ()
-    undoing: int | None = None
     routing: Routing | None = None
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
@@ -264,8 +260,6 @@ def next_due(chain: Chain) -> int:
     """
     if chain.status.final:
         return 0
-    if chain.undoing is not None:
-        return chain.undoing
     if not chain.requests and not chain.resting:
         return chain.deadline
     rests = chain.resting.items() if chain.failing is None else ()

@@ -215,7 +215,7 @@ class Work(Chain, kw_only=True, gc=False):
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
         self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
-        self.resting, self.approvals, self.undoing = {}, {}, None
+        self.resting, self.approvals = {}, {}
         self.resume = self.thought = self.error = None
         self.tell(fact, **details)
 

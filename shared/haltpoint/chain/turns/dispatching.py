@@ -40,7 +40,6 @@ from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.handing_on import hand_on
 from haltpoint.chain.turns.receipts import record, resolve_error
-from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, child_id, levels_of
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
@@ -172,7 +171,7 @@ def child_for(
     if bound.ask_before or bound.forbidden:
         passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
-    task = Task(goal=goal, plan=steps, undo=undo_of(work), above=work.task.path, ledger=work.ledger, **passed_on)
+    task = Task(goal=goal, plan=steps, above=work.task.path, ledger=work.ledger, **passed_on)
     return StartChild(started, task, work.deadline, admitted=admitted)
 
 

@@ -20,7 +20,6 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.handing_on import fault_of_agent, told_of, words_of
-from haltpoint.chain.turns.undoing import undo_before_end, undoes, waits_to_undo
 from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
@@ -179,7 +178,7 @@ def fail(work: Work, failure: Failure) -> None:
     """
     index = work.graph.index.get(failure.error.step_id or "")
     siblings = None if index is None else work.steps[index].siblings or work.task.siblings
-    collects = siblings is Siblings.COLLECT or (waits_to_undo(work) and work.now < work.deadline)
+    collects = siblings is Siblings.COLLECT
     if not collects and work.now < work.deadline:
         for active in work.active:
             _cancel_children(work, active)
@@ -200,9 +199,6 @@ def fail(work: Work, failure: Failure) -> None:
         failure = work.failing
     error = failure.error
     _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
-    if undoes(work):
-        undo_before_end(work, failure)
-        return
     if failure.stopped is not None:
         _cancelled(work, *failure.stopped)
         return
@@ -217,11 +213,7 @@ def fail(work: Work, failure: Failure) -> None:
 def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
-    words = reason or "the chain was cancelled"
-    if waits_to_undo(work):  # once what runs has been stopped
-        for index in work.active:
-            _cancel_children(work, index)
-    fail(work, Failure(ChainError("cancelled", words), stopped=(by, reason)))
+    fail(work, Failure(ChainError("cancelled", reason or "the chain was cancelled"), stopped=(by, reason)))
 
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
@@ -280,7 +272,6 @@ def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None
         duration_ms=max(0, work.now - work.created_at),
         nested_successes=work.nested_successes,
         ledger=ledger.additions(work),
-        done=work.done,
         **told_of(work, reported=reported),
     )
     data = work.answer or "{}"

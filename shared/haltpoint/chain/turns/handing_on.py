@@ -21,7 +21,6 @@ from haltpoint.chain.model.references import references, write_json
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.undoing import undo_of
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Spent
 from haltpoint.contracts.work.intent import Intent
@@ -60,7 +59,6 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         known=known.for_below(work),
         intent=_intent(work, action.tool),
         budget=_left(work),
-        undo=undo_of(work),
         style=own.limits.style,
         strikes=own.limits.strikes,
         max_turns=own.limits.max_turns,

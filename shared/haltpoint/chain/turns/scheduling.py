@@ -114,8 +114,6 @@ def _next(work: Work) -> Next | None:
     for index in work.active:
         if (wanted := next_of(work, index)) is not None:
             return wanted
-    if work.undoing is not None:
-        return None
     if work.failing is not None:
         return None if is_acting(work) else work.failing
     for index in work.ready:

@@ -9,10 +9,11 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from haltpoint.contracts.views.chains import ChainSummary, ChainView, Page
     from haltpoint.contracts.views.steps import ActionRecord
+    from haltpoint.contracts.views.undoing import UndoView
 
 _ROOM_FOR_TIMES = 100  # columns
 _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
@@ -53,21 +54,16 @@ def add_to(parent: typer.Typer) -> None:
         shell: Shell,
         chain: _ID,
         reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = "",
-        undo: Annotated[bool, typer.Option("--undo", help="Then undo what it has done.")] = False,
-    ) -> int:
+    ) -> None:
         """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
         talk(shell, lambda client: client.cancel(chain, reason))
-        if undo:
-            talk(shell, lambda client: client.attach(chain).result())
-            return _undo(shell, chain)
         shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
-        return 0
 
     @verb(app, "undo", gateway=True)
     def undo(shell: Shell, chain: _ID) -> int:
-        """Undo what a chain that is over has done, the last effect first, and watch the chain that does it.
+        """Undo what a chain that has ended did, the last deed first, and watch the chain that does it.
 
-        Exit codes: 0 all of it is undone, 1 something could not be.
+        Exit codes: 0 all of it is undone, 1 something is left.
         """
         return _undo(shell, chain)
 
@@ -93,13 +89,34 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def _undo(shell: Shell, chain: str) -> int:
-    """Undo what the chain has done, and watch the chain that does it to its end: 1 when a compensation has failed."""
+    """Undo, list what is left, and watch the chain that undoes to its end."""
     from haltpoint.cli.commands.run import watch_to_end
 
-    undoing = talk(shell, lambda client: client.undo(chain)).id
-    code = talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
+    found = talk(shell, lambda client: client.undo(chain))
+    for line in _undo_lines(found):
+        shell.note(line)
+    code = Exit.FAILED if found.left else Exit.OK
+    if (undoing := found.chain_id) is None:
+        if shell.json:
+            shell.emit(found.model_dump(mode="json"))
+        return code
+    ended = talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
     answer = talk(shell, lambda client: client.chain(undoing)).answer
-    return Exit.FAILED if answer is not None and answer.not_done else code
+    failed = answer is not None and answer.not_done
+    return Exit.FAILED if failed else ended or code
+
+
+def _undo_lines(found: "UndoView") -> "Iterator[str]":
+    """What was undone before, what is left, and that there is nothing to undo."""
+    from haltpoint.cli.wording import visible
+
+    whys = {"no_undo": "its tool declares no undo", "in_doubt": "nobody knows whether it happened, or was undone"}
+    for deed in found.undone:
+        yield f"undone before: {visible(deed.says)} ({deed.action_id})"
+    for call in found.left:
+        yield f"left: {visible(call.says)} ({call.action_id}): {whys[call.why]}"
+    if found.chain_id is None:
+        yield "there is nothing to undo"
 
 
 def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:

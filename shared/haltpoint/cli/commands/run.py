@@ -52,10 +52,6 @@ def add_to(app: typer.Typer) -> None:
         parallel: Annotated[
             int | None, typer.Option(min=1, max=16, help="How many calls and thoughts may run at once.")
         ] = None,
-        undo: Annotated[
-            Literal["on_failure", "never", "ask"] | None,
-            typer.Option(help="Whether what it has done is undone when it fails or is cancelled."),
-        ] = None,
         user: Annotated[str | None, typer.Option(help="The user this task is for.")] = None,
         idempotency_key: Annotated[str | None, typer.Option(help="The same key returns the same chain.")] = None,
         watch: Annotated[
@@ -83,7 +79,6 @@ def add_to(app: typer.Typer) -> None:
             style=style,
             max_turns=max_turns,
             parallel=parallel,
-            undo=undo,
             user=user,
         )
 

@@ -52,7 +52,7 @@ def details(request: RequestView) -> Iterator[str]:
     if request.path:
         yield f"asked by: {' > '.join(map(visible, request.path))}"
     yield from _options(request)
-    if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT) and request.tool:
+    if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)
     for reason in request.reasons:
         if reason.source is not None:
@@ -137,8 +137,6 @@ def answer_words(request: RequestView, answer: Answer) -> str:
 def commands(request: RequestView) -> list[tuple[str, str]]:
     """What may be typed behind `haltpoint answer REQUEST`, each with what it means."""
     chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
-    if request.kind is RequestKind.CONFIRMATION and not request.tool:  # whether to undo what the chain has done
-        return [("--approve", "undo it"), ("--reject WORDS", "leave it as it is")]
     own = list(_COMMANDS[request.kind])
     if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
         own.insert(1, ("--approve --for parameter", "approve every later value of it too; also: call, value, tool"))

@@ -169,7 +169,7 @@ def _end(chain: ChainView) -> Iterator[Line]:
 
 
 def answer_lines(chain: ChainView) -> list[Line]:
-    """What was done, not done and undone, and what the model says, apart (F1); the words first, unless the deeds do not
+    """What was done and not done, and what the model says, apart (F1); the words first, unless the deeds do not
     say the same.
     """
     answer, own = chain.answer or FinalAnswer(), phrases(chain.language)
@@ -184,9 +184,6 @@ def answer_lines(chain: ChainView) -> list[Line]:
         why = "" if conditional else one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
         deeds.append(Line(0, Mark.NOT_DONE, f"{own.not_done}: {visible(one.says)}", note))
-    for what, some in ((own.taken_back, answer.undone), (own.not_taken_back, answer.not_undone)):
-        places = ((one, one.action_id.removeprefix(f"{chain.id}.")) for one in some)
-        deeds += [Line(0, Mark.NOT_DONE, f"{what}: {visible(one.says)}", place) for one, place in places]
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
     if chain.answer is not None and _is_known_to_have_done_nothing(chain, answer):
         words.append(Line(0, Mark.NOT_DONE, own.nothing))

@@ -65,8 +65,7 @@ NO: Final = ("no", "no thanks", "no thank you", "n", "nope", "nein", "nein danke
 class Question(Contract, kw_only=True):
     """One question, whole, as a person has to see it. Times in milliseconds since the epoch.
 
-    An escalation is about no action; one that is about the plan has no step either, nor has a confirmation that is
-    about what the chain has done (E7).
+    An escalation is about no action; one that is about the plan has no step either.
     """
 
     request_id: str
@@ -135,8 +134,6 @@ def answer_fault(
     if decision not in choices(kind, step=step):
         allowed = ", ".join(sorted(choice.value for choice in choices(kind, step=step)))
         return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
-    if not step and kind is RequestKind.CONFIRMATION and (answer.for_ is not None or answer.arguments is not None):
-        return "this question is about no call; answer it without `for` and `arguments`"
     if answer.for_ is not None and decision is not Choice.APPROVE:
         return "`for` says how far an approval goes; give it with approve"
     if answer.arguments is not None and decision is not Choice.APPROVE:

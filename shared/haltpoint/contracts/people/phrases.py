@@ -23,8 +23,6 @@ class Phrases:
     undone: str
     unreached: str
     unneeded: str
-    taken_back: str
-    not_taken_back: str
     cut: str
     silent: str
     called: str
@@ -54,8 +52,6 @@ _ENGLISH: Final = Phrases(
     undone="The goal asks for it, and no call did it.",
     unreached="The chain ended before this call.",
     unneeded="Not needed",
-    taken_back="Undone",
-    not_taken_back="Not undone",
     cut="cut off: the reply reached its limit of tokens",
     silent="the model said nothing",
     called="the model called a tool instead of answering",
@@ -84,8 +80,6 @@ _GERMAN: Final = Phrases(
     undone="Das Ziel verlangt es, und kein Aufruf hat es getan.",
     unreached="Die Kette endete vor diesem Aufruf.",
     unneeded="Nicht nötig",
-    taken_back="Rückgängig gemacht",
-    not_taken_back="Nicht rückgängig gemacht",
     cut="abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht",
     silent="das Modell hat nichts gesagt",
     called="das Modell hat ein Werkzeug aufgerufen, statt zu antworten",

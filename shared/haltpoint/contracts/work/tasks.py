@@ -35,14 +35,6 @@ class Mode(StrEnum):
     OFF = "off"
 
 
-class Undo(StrEnum):
-    """Whether a chain that fails or is cancelled undoes what it has done before it ends, or asks a person (E7)."""
-
-    ON_FAILURE = "on_failure"
-    NEVER = "never"
-    ASK = "ask"
-
-
 class Budget(Strict):
     """What a chain may use up. When it is spent the chain fails; of turns, actions and seconds it begins no more.
 
@@ -112,7 +104,6 @@ class Task(Strict):
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
     intent: Annotated[Intent | None, Meta(description="in place of what a model reads from the goal (C12)")] = None
-    undo: Annotated[Undo | None, Meta(description="on_failure for a literal plan, else never")] = None
     language: Annotated[str, Meta(max_length=16)] | None = None
     tenant: Annotated[str, Meta(max_length=128)] | None = None
     user: Annotated[str, Meta(max_length=256)] | None = None

@@ -94,7 +94,6 @@ class LimitSettings(_Section):
     request_timeout: Seconds = 24 * 3600.0
     approval_ttl: Seconds = 900.0
     chain_deadline: Seconds = 7 * 86400.0
-    compensation_timeout: Seconds = 600.0
     retention: Seconds = 7 * 86400.0
     facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(
         default=86400.0, description="how long public facts are kept for FastStream services; 0: none are written"

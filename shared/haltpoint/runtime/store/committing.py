@@ -44,7 +44,7 @@ _RANK: Final = 10**14
 
 BESIDE_PLAN: Final = (
     *("goal", "case", "nested_successes", "intent", "ledger", "known"),
-    *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals", "done", "undoing"),
+    *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals"),
     "routing",
 )
 """What of a chain is stored with its plan, as it changes as rarely."""

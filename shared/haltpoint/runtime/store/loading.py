@@ -81,8 +81,6 @@ class StoredPlan(Strict):
     verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
     resting: dict[str, Rest] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
-    done: tuple[str, ...] = ()
-    undoing: int | None = None
     routing: Routing | None = None
 
     def carried_out(self, task: Task) -> Plan | None:

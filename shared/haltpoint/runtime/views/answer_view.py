@@ -53,34 +53,15 @@ class Tree:
         return self.specs.get(tool) or ToolSpec(name=tool)
 
 
-def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases, undo: Tree | None = None) -> FinalAnswer:
-    """The answer of a chain that is over. `end` is what is stored about its end; `undo` is the chain that undoes what
-    was done.
-    """
+def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases) -> FinalAnswer:
+    """The answer of a chain that is over. `end` is what is stored about its end."""
     deeds, text = tuple(_deeds(tree)), end.get("answer")
     not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), tree.dropped, own))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
         text = own.stopped
-    answer = FinalAnswer(text=text or "", deeds=deeds, not_done=not_done)
-    return _with_undone(answer, tree, undo)
-
-
-def _with_undone(answer: FinalAnswer, tree: Tree, undo: Tree | None) -> FinalAnswer:
-    """The answer with the deeds that were undone, in the order of their undoing, and those that were not though the
-    chain was to be undone, or that can be because it did not complete (E7).
-    """
-    if undo is None:
-        ids = {one.action.id for one in _all(tree) if one.action.receipt and one.action.receipt.metadata.undoable}
-        left = tuple(deed for deed in answer.deeds if deed.action_id in ids)
-        completed = tree.chain.status == ChainStatus.COMPLETED.value
-        return answer if completed else msgspec.structs.replace(answer, not_undone=left)
-    worked = (told.action for told in undo.actions if told.action.receipt and told.action.receipt.satisfies)
-    order = [str(action.arguments.get("action_id")) for action in worked]
-    undone = tuple(deed for name in order for deed in answer.deeds if deed.action_id == name)
-    left = tuple(deed for deed in answer.deeds if deed.action_id not in order)
-    return msgspec.structs.replace(answer, undone=undone, not_undone=left)
+    return FinalAnswer(text=text or "", deeds=deeds, not_done=not_done)
 
 
 # ---- what was done ---------------------------------------------------------------------------------------------------

@@ -51,8 +51,7 @@ def view_of(record: ChainRecord) -> ChainView:
     tree = _tree(record)
     if not record.status.final:
         return tree.chain
-    undo = None if record.undo is None else _tree(record.undo)
-    answer = final_answer(tree, record.end, record.words, undo)
+    answer = final_answer(tree, record.end, record.words)
     return tree.chain.model_copy(update={"answer": answer})
 
 

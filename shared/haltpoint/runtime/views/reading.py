@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import action_id, is_undo, request_id, undo_id
+from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Outcome
@@ -68,8 +68,8 @@ class Records:
         thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
         below = [one.child for one in actions.values() if one.child]  # so deep at most as skills may call
         over = ChainStatus(head[Head.STATUS.encode()].decode()).final
-        undone = [one.tool for one in actions.values() if not _succeeded(one)]
-        undone += [str(told["tool"]) for told in log_view.details(log, FactType.ACTION_NEVER_EXECUTED)]
+        failed = [one.tool for one in actions.values() if not _succeeded(one)]
+        failed += [str(told["tool"]) for told in log_view.details(log, FactType.ACTION_NEVER_EXECUTED)]
         return ChainRecord(
             id=chain_id,
             head=texts(head),
@@ -85,16 +85,10 @@ class Records:
             requests=requests,
             thoughts={name: thought_of(text) for name in thoughts if (text := data.get(local(name).encode()))},
             forms=await self.forms(chain_id, map(question_of, requests.values())),
-            specs={one.name: one for one in await self._specs(chain_id, undone if over else ())},
+            specs={one.name: one for one in await self._specs(chain_id, failed if over else ())},
             children={one: found for one in below if (found := await self.read(one, visible_to)) is not None},
-            undo=await self._undo(chain_id, head, visible_to),
             language=self._language,
         )
-
-    async def _undo(self, chain_id: str, head: Mapping[bytes, bytes], visible_to: VisibleTo) -> ChainRecord | None:
-        """The chain that undoes one that is over."""
-        over = ChainStatus(head[Head.STATUS.encode()].decode()).final
-        return await self.read(undo_id(chain_id), visible_to) if over and not is_undo(chain_id) else None
 
     async def forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
         """The result schemas of the tools that escalations of one chain want called."""

@@ -25,8 +25,7 @@ class ChainRecord:
 
     `forms` are the result schemas of the tools that escalations want called. `specs` are the tools of calls that did
     not succeed, once the chain is over; those that no worker declares now are absent. `children` are the chains that
-    carried out skills, `undo` the one that undoes what was done, `language` that of the runtime's own words where the
-    task names none.
+    carried out skills, `language` that of the runtime's own words where the task names none.
     """
 
     id: str
@@ -46,7 +45,6 @@ class ChainRecord:
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
     waiting: WaitingView | None = None
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
-    undo: "ChainRecord | None" = None
     language: str = "en"
 
     @property

@@ -5,7 +5,7 @@ Nothing is written here, and nothing is parsed twice: `chain_view` makes the vie
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain as joined
 from typing import Any, cast
@@ -15,7 +15,7 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import chain_of, undo_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
@@ -28,12 +28,13 @@ from haltpoint.runtime.store.rows import request_of as stored_request
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views import action_log, chain_view, undo_view
+from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.log_view import LogLine, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts
 from haltpoint.runtime.views.record import ChainRecord, Fields
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
+from haltpoint.runtime.views.undo_view import Undoing, undoing
 from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
 
 
@@ -89,10 +90,15 @@ class Views:
         record = await self._records.read(chain_id, visible_to)
         return chain_view.view_of(replace(record, waiting=await self._waiting(record))) if record else None
 
-    async def undo_task(self, chain_id: str, seconds: float, visible_to: VisibleTo) -> Task | None:
-        """The task that undoes what a chain has done (E7); None when this reader sees nothing that can be undone."""
+    async def undoing(self, chain_id: str, tools: Collection[str], visible_to: VisibleTo) -> Undoing | None:
+        """What undoing a chain does (E7), or None when there is none that this reader sees. `tools` are served."""
         record = await self._records.read(chain_id, visible_to)
-        return undo_view.undo_task(record, seconds) if record else None
+        if record is None:
+            return None
+        earlier: list[ChainRecord] = []
+        while one := await self._records.read(undo_id(chain_id, len(earlier) + 1), visible_to):
+            earlier.append(one)
+        return undoing(record, earlier, tools)
 
     async def actions(self, chain_id: str, visible_to: VisibleTo) -> tuple[ActionRecord, ...] | None:
         """The action log of a chain, or None when there is none that this reader sees."""

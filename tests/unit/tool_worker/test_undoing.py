@@ -1,4 +1,4 @@
-"""What a compensation gets, out of the record of the call that it undoes (CONTRACT E7)."""
+"""What an undo gets, out of the record of the call that it takes back (CONTRACT E7)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint_tool_worker.admission.compensating import call_to_undo
+from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.outcomes import Reading
 from haltpoint_tool_worker.running.job import Job
@@ -40,17 +40,17 @@ def planted(tool: str = "plant", outcome: Outcome | None = None) -> Action:
     return Action("c.s.1", 0, 1, tool, '{"name":"ash"}', status=done, outcome=outcome or ran, data='{"value":"ash"}')
 
 
-async def given(action: Action | None) -> dict[str, Any] | Reading:
+async def given(action: Action | None, root: str = "c") -> dict[str, Any] | Reading:
     registry = Registry()
-    registry.add(register(plant, compensate=lambda arguments, result: None))
+    registry.add(register(plant, undo=lambda arguments, result: None))
     tool = registry.find("plant~undo")
     assert tool is not None
-    order = ToolRequested.Data(action_id="c~undo-1.u1.1", tool="plant~undo", timeout=5.0, deadline=0)
+    order = ToolRequested.Data(action_id=f"{root}~undo-1.u1.1", tool="plant~undo", timeout=5.0, deadline=0)
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), order, "{}", None, 1, 0.0)
     return await call_to_undo(Recorded(action), job, tool, {"action_id": "c.s.1"})
 
 
-async def test_e7_a_compensation_gets_the_arguments_that_ran_and_the_result() -> None:
+async def test_e7_an_undo_gets_the_arguments_that_ran_and_the_result() -> None:
     assert await given(planted()) == {"arguments": {"name": "Ash"}, "result": {"value": "ash"}}
 
 
@@ -60,3 +60,7 @@ async def test_e7_what_did_not_succeed_is_not_undone(action: Action | None) -> N
     assert isinstance(reading, Reading)
     assert reading.outcome.error is not None
     assert (reading.outcome.error.error_type, reading.outcome.error.no_effect) == (ErrorType.NOT_FOUND, True)
+
+
+async def test_e7_a_call_of_another_root_is_not_undone() -> None:
+    assert isinstance(await given(planted(), root="d"), Reading)

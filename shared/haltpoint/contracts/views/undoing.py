@@ -1,0 +1,33 @@
+"""What a person's undo of a chain does (CONTRACT E7), over HTTP and in the client alike."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from haltpoint.contracts.answers import Deed
+from haltpoint.contracts.doors import View
+
+
+class WhyLeft(StrEnum):
+    """Why an undo leaves something as it is."""
+
+    NO_UNDO = "no_undo"
+    IN_DOUBT = "in_doubt"
+
+
+class LeftView(View):
+    """A call that stays as it is."""
+
+    action_id: str | None
+    tool: str
+    says: str
+    why: WhyLeft = Field(description="its tool declares no undo; or nobody knows whether it, or its undo, happened")
+
+
+class UndoView(View):
+    """What undoing a chain does: the deeds of the chain and of those below it."""
+
+    chain_id: str | None = Field(description="the chain that undoes; null when nothing is left to undo")
+    undoes: tuple[Deed, ...] = Field(default=(), description="what it undoes, in this order")
+    undone: tuple[Deed, ...] = Field(default=(), description="what was undone before")
+    left: tuple[LeftView, ...] = ()
