@@ -110,7 +110,7 @@ def _undo_lines(found: "UndoView") -> "Iterator[str]":
     """What was undone before, what is left, and that there is nothing to undo."""
     from haltpoint.cli.wording import visible
 
-    whys = {"no_undo": "its tool declares no undo", "in_doubt": "nobody knows whether it happened, or was undone"}
+    whys = {"no_undo": "its tool declares no undo", "in_doubt": "it is unknown whether it happened, or was undone"}
     for deed in found.undone:
         yield f"undone before: {visible(deed.says)} ({deed.action_id})"
     for call in found.left:

@@ -21,7 +21,7 @@ class LeftView(View):
     action_id: str | None
     tool: str
     says: str
-    why: WhyLeft = Field(description="its tool declares no undo; or nobody knows whether it, or its undo, happened")
+    why: WhyLeft = Field(description="its tool declares no undo; or it is unknown whether it, or its undo, happened")
 
 
 class UndoView(View):

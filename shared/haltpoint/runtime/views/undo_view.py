@@ -25,7 +25,7 @@ _PASSED_ON: Final = ("context", "private", "tenant", "user", "language")
 
 
 class _Fate(StrEnum):
-    """What has become of a deed: it can be undone, it was, nobody knows whether it was, or it cannot be."""
+    """What has become of a deed: it can be undone, it was, it is unknown whether it was, or it cannot be."""
 
     OPEN = "open"
     UNDONE = "undone"
