@@ -20,7 +20,7 @@ from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
 from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Stale, Taken
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.store.rows import ActionState, Key, Part, StoredAction, local
-from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind, outcome_of
@@ -115,7 +115,7 @@ class Pair:
         ref, args = self.ref(item), (self.action(item.action), self.consumer(item), token)
         mode = "start" if start else "look"
         key = self.desk.key("events")
-        real = await self.desk.calls.call("FCALL", "hp3_claim", 1, key, ref.stream, ref.entry, *args, mode, digest)
+        real = await self.desk.calls.call("FCALL", f"{PREFIX}claim", 1, key, ref.stream, ref.entry, *args, mode, digest)
         self.store, status, epoch = functions.claim(self.store, item, token, None, start=start, digest=digest)
         assert (real[0].decode(), real[1]) == (status, epoch)
 

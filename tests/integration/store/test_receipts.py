@@ -11,7 +11,7 @@ from haltpoint.contracts.events import TaskCancelled, ToolCompleted
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.store.rows import Head, Key, Kind
-from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
 
@@ -86,7 +86,7 @@ async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt
 
 async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    args = ("hp3_claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry)
+    args = (f"{PREFIX}claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry)
     first = await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1")
     assert await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1") == first
     assert (await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/2"))[0] == b"in_doubt"

@@ -34,7 +34,7 @@ _PLAN: Final = Source(source=SourceKind.GOAL, where="plan")
 @dataclass(eq=False)
 class CheckedCall:
     """A call of a step, which its judges look at. What they need is worked out when it is asked for, and once: it is of
-    the moment, and made anew when an action has been added to the chain. `held_to` stands in place of the step's mode.
+    the moment, and made anew when an action has been added to the chain. `held_to` replaces the step's mode.
     """
 
     work: Work
