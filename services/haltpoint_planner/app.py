@@ -4,8 +4,6 @@ import asyncio
 import logging
 from functools import partial
 
-import httpx
-
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime.config import agents_file, policy_file
 from haltpoint.runtime.config.errors import HaltpointError
@@ -15,6 +13,7 @@ from haltpoint.runtime.service import service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint_planner.connections import Connections
 from haltpoint_planner.handlers import LOOK, PlannerHandler
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting.context import ContextReader
@@ -34,11 +33,11 @@ async def run(settings: Settings) -> None:
     policy = policy_file.read(settings.policy_file)
     agents = agents_file.read(settings.agents_file)
     tracing = telemetry.start_tracing(Party.PLANNER.value)
-    async with service.running(Party.PLANNER, settings) as here, httpx.AsyncClient() as http:
+    async with service.running(Party.PLANNER, settings) as here, Connections() as connections:
         catalogue = ToolCatalogue(here.calls, here.topology, policy.blocked_tools)
         handler = PlannerHandler(
             ContextReader(here.calls, here.topology, catalogue, agents),
-            Models(settings.model, http),
+            Models(settings.model, connections),
             ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology),
             tracing,

@@ -6,6 +6,7 @@ providers need comes in packages of their own.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint_planner.connections import goes_directly, without_proxies
 from haltpoint_planner.model import PassingError, patiently, seconds_left
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.prompting.conversation import Message
@@ -51,6 +53,7 @@ def provided(section: str, endpoint: ModelEndpoint, key: SecretStr | None) -> "P
     except ImportError as error:
         fix = "Run: pip install 'haltpoint[providers]'"
         raise about.error("HP-310", "pydantic-ai is not installed", fix) from error
+    direct = endpoint.base_url is not None and goes_directly(endpoint.base_url)
     given = {"api_key": key and key.get_secret_value(), "base_url": endpoint.base_url}
     given = {name: said for name, said in given.items() if said}
 
@@ -60,7 +63,8 @@ def provided(section: str, endpoint: ModelEndpoint, key: SecretStr | None) -> "P
     # Its test model has no name: it is for trying out an agents file without any key.
     name = "test" if endpoint.provider == "test" else f"{endpoint.provider}:{endpoint.name}"
     try:
-        found = infer_model(name, provider) if given else infer_model(name)
+        with without_proxies() if direct else nullcontext():
+            found = infer_model(name, provider) if given else infer_model(name)
     except ImportError as error:
         raise about.error("HP-310", str(error), f"Run: pip install 'pydantic-ai-slim[{endpoint.provider}]'") from error
     except (TypeError, ValueError) as error:  # no such provider, or none that takes what is given

@@ -67,7 +67,8 @@ def key_fault(key: str) -> str | None:
 class Client:
     """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for each request.
 
-    `at_once` are codes of problems that may pass and are raised all the same, such as `redis_refuses_writes`.
+    `at_once` are codes of problems that may pass and are raised all the same, such as `redis_refuses_writes`. It uses
+    no proxy of the shell, which would see the key; `transport` may be another way to the gateway.
     Raises ValueError for what cannot be a key.
     """
 
@@ -86,7 +87,10 @@ class Client:
         if fault := key_fault(key):
             raise ValueError(fault)
         self._http = httpx.AsyncClient(
-            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=timeout, transport=transport
+            base_url=url,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=timeout,
+            transport=transport or httpx.AsyncHTTPTransport(),
         )
         self._unreachable = httpx.TransportError
         self._at_once = at_once

@@ -24,7 +24,8 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -42,6 +43,10 @@ from opentelemetry.trace import (
 )
 
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.config.this_machine import is_this_machine
+
+if TYPE_CHECKING:
+    import requests
 
 Value = str | int | float | bool
 
@@ -190,8 +195,19 @@ def start_tracing(service: str) -> Tracing:
 
     name = os.environ.get("OTEL_SERVICE_NAME") or f"haltpoint-{service}"
     provider = TracerProvider(resource=Resource.create({"service.name": name, "service.namespace": "haltpoint"}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(session=_session(endpoint))))
     return Tracing(provider.get_tracer("haltpoint"), provider)
+
+
+def _session(endpoint: str) -> "requests.Session | None":
+    """The HTTP session to a receiver on this machine, where no proxy leads; None: the exporter's own."""
+    if not is_this_machine(urlsplit(endpoint).hostname or ""):
+        return None
+    import requests
+
+    session = requests.Session()
+    session.trust_env = False
+    return session
 
 
 def _context(traceparent: str | None) -> SpanContext:
