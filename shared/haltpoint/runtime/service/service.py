@@ -11,14 +11,11 @@ cancellation as the order to stop: it stops reading and returns, what follows it
 ends the drain too. What cannot continue raises HaltpointError out of `serve`, without a drain: entries in hand come
 back by their lease.
 
-Who is ready can be seen from outside: a line `ready` in the log, and from then on the key
-`hp:{0}:service:<name>:<instance>` with JSON {name, instance, pid, parent, host, since (ms), ...about}, written each
-second, gone 5 s after the last time and at once after a clean stop. The set `hp:{0}:services` has the names of these
-keys. `presence` reads them.
+A service that is ready can be seen from outside: by a line `ready` in the log, and from then on by its key
+(streams/presence.py).
 """
 
 import asyncio
-import json
 import os
 import secrets
 import socket
@@ -47,7 +44,6 @@ from haltpoint.runtime.streams.topology import Topology
 
 HEARTBEAT: Final = 1.0
 """Seconds from one heartbeat to the next."""
-_GONE_AFTER_MS: Final = 5000
 
 _log = logs.get(__name__)
 
@@ -73,7 +69,8 @@ class Service:
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
         self.url = url
-        self._since = int(time.time() * 1000)
+        since = int(time.time() * 1000)
+        self._presence = presence.Presence(topology, name.value, self.instance, since)
         self._subscriptions: list[Subscription] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: HaltpointError | None = None
@@ -85,7 +82,8 @@ class Service:
     @property
     def ready(self) -> bool:
         """Whether it serves and its server answered within the last 5 s."""
-        return self._ready and time.monotonic() - self._last_heartbeat < _GONE_AFTER_MS / 1000
+        silent = time.monotonic() - self._last_heartbeat
+        return self._ready and silent < presence.GONE_AFTER
 
     async def reach(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask the server something before we are ready: as often as it takes (`broker.reach`)."""
@@ -185,31 +183,12 @@ class Service:
         await end(*self._tasks)
         await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
         with suppress(*UNREACHABLE, RedisError):
-            await self.redis.delete(self._key)
+            await self._presence.leave(self.redis)
         await self.calls.aclose()
 
-    @property
-    def _key(self) -> str:
-        return self.topology.key(0, "service", self.name.value, self.instance)
-
-    async def _announce(self) -> None:
-        told = {
-            "name": self.name.value,
-            "instance": self.instance,
-            "pid": os.getpid(),
-            "parent": os.getppid(),
-            "host": socket.gethostname(),
-            "since": self._since,
-            **self.about,
-        }
-        pipeline = self.redis.pipeline(transaction=False)
-        pipeline.sadd(self.topology.key(0, "services"), self._key)
-        pipeline.set(self._key, json.dumps(told), px=_GONE_AFTER_MS)
-        await pipeline.execute()
-        self._last_heartbeat = time.monotonic()
-
     async def _heartbeat(self) -> None:
-        await self._announce()
+        await self._presence.renew(self.redis, self.about)
+        self._last_heartbeat = time.monotonic()
         if self._refused is not None:
             _log.info("the server accepts writes again", code=self._refused)
             self._refused = None

@@ -1,8 +1,8 @@
-"""Connections for what writes: no hidden retries, and one connection on which everything that is ready goes together.
+"""Connections for what writes: no hidden retries, and one connection for all calls that are ready.
 
-redis-py repeats a command by itself when its reply is lost, whatever the command does. Here only the `AutoPipeline`
-repeats, and only calls that may be repeated: every function of the library recognises a repeat by the ids in its
-arguments (see the contract at the top of each Lua file).
+redis-py repeats a command by itself when its reply is lost, whatever the command does. Here only
+the `AutoPipeline` repeats, and only calls that may be repeated: every function of the library
+recognises a repeat by the ids in its arguments (see the contract at the top of each Lua file).
 """
 
 import asyncio
@@ -24,10 +24,12 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.link import Call, Link, fail, open_link, pack
 from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
 from haltpoint.runtime.streams.tasks import end
+from haltpoint.runtime.streams.topology import PREFIX, Topology
 
 Argument = str | bytes | int | float
 
@@ -36,16 +38,17 @@ _REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
 
 
 class _Telling(AbstractConnection):
-    """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow, for every command."""
+    """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow."""
 
     async def read_response(self, *args: Any, **options: Any) -> Any:
         """As redis-py does. Raises RefusedForNow too."""
         try:
             return await super().read_response(*args, **options)
         except (ResponseError, BusyLoadingError) as error:
-            if (refused := refused_for_now(error)) is not None:
-                raise refused from error
-            raise
+            refused = refused_for_now(error)
+            if refused is None:
+                raise
+            raise refused from error
 
 
 class _TcpConnection(_Telling, Connection): ...
@@ -62,37 +65,35 @@ _CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _U
 
 def refusal(error: BaseException) -> BaseException | None:
     """The server's own words when it is there and does not let us in; None: the trouble is another."""
-    return next((one for one in (error, error.__cause__) if isinstance(one, _REFUSED)), None)
+    if isinstance(error, _REFUSED):
+        return error
+    return error.__cause__ if isinstance(error.__cause__, _REFUSED) else None
 
 
 def unusable(error: Exception, url: str = "") -> HaltpointError:
     """HP-010: the server does not let us in, or is not there. HP-021: it refuses for now."""
     if isinstance(error, RefusedForNow):
-        return HaltpointError("HP-021", "the server refuses writes for now", f"{error.why} ({error.code})", error.fix)
+        why = f"{error.why} ({error.code})"
+        return HaltpointError("HP-021", "the server refuses writes for now", why, error.fix)
     shown = url.rpartition("@")[2]
-    words = refusal(error)
-    if words is None:
-        return HaltpointError(
-            "HP-010",
-            f"no server answers at {shown}" if url else "Redis cannot be reached",
-            str(error),
-            "Start it, or correct the address; where it comes from: haltpoint config show --origin",
-        )
-    why = str(words).rstrip(".")
+    rejection = refusal(error)
+    if rejection is None:
+        what = f"no server answers at {shown}" if url else "Redis cannot be reached"
+        fix = "Start it, or correct the address; where it comes from: haltpoint config show --origin"
+        return HaltpointError("HP-010", what, str(error), fix)
+    what = f"the server at {shown} rejects the login" if url else "Redis rejects the login"
+    why = str(rejection).rstrip(".")
     if why.startswith(("HELLO must be called", "Authentication required")):
         why = "it needs a password and got none"
-    return HaltpointError(
-        "HP-010",
-        f"the server at {shown} rejects the login" if url else "Redis rejects the login",
-        why,
-        "Check the user and password in the address: redis://USER:PASSWORD@HOST:PORT",
-    )
+    fix = "Check the user and password in the address: redis://USER:PASSWORD@HOST:PORT"
+    return HaltpointError("HP-010", what, why, fix)
 
 
 def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
-    """A client for `redis://`, `rediss://` or `unix://` that never repeats a command by itself; replies are bytes.
+    """A client for `redis://`, `rediss://` or `unix://` that never repeats a command by itself.
 
-    `socket_timeout` in seconds. Nothing is sent before the first command. Raises HaltpointError HP-001 for others.
+    Replies are bytes; `socket_timeout` is in seconds. Nothing is sent before the first command.
+    Raises HaltpointError HP-001 for other addresses.
     """
     scheme = url.partition("://")[0]
     if scheme not in _CLASSES:
@@ -102,19 +103,25 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
             "the address of a Redis begins with redis://, rediss:// or unix://",
             "Correct --redis-url or HALTPOINT_REDIS_URL",
         )
-    retry = Retry(NoBackoff(), 0)
-    pool = ConnectionPool.from_url(url, socket_timeout=socket_timeout, retry=retry, health_check_interval=0, protocol=3)
+    pool = ConnectionPool.from_url(
+        url,
+        socket_timeout=socket_timeout,
+        retry=Retry(NoBackoff(), 0),
+        health_check_interval=0,
+        protocol=3,
+    )
     pool.connection_class = _CLASSES[scheme]  # from_url has chosen redis-py's own
     return Redis.from_pool(pool)
 
 
 class AutoPipeline:
-    """One connection for many callers: the calls of one turn of the loop go out together, each gets its own reply.
+    """One connection for many callers: the calls of one turn of the loop go out together.
 
-    When the connection breaks, the unanswered calls are sent again after a pause of `pause` seconds that doubles up to
-    1 s, for `patience` seconds each; then their callers get the error. So is a call that the server refuses for now,
-    while the others pass it by; it waits for longer than `patience` while `waits` says so. Only give it commands that
-    may run twice. A reply may take `timeout` seconds. Use as `async with`, or `aclose` it.
+    When the connection breaks, the unanswered calls are sent again after a pause of `pause` seconds
+    that doubles up to 1 s, for `patience` seconds each; then their callers get the error. So is a
+    call that the server refuses for now, while the others pass it by; it waits for longer than
+    `patience` while `waits` says so. Only give it commands that may run twice. A reply may take
+    `timeout` seconds. Use as `async with`, or `aclose` it.
     """
 
     def __init__(
@@ -137,8 +144,10 @@ class AutoPipeline:
         self._opening: asyncio.Task[None] | None = None
 
     def call(self, *args: Argument) -> "asyncio.Future[Any]":
-        """Queue one command; await the result for its reply. Raises ResponseError (the server refused), or the
-        connection's error when it stays away for longer than `patience`.
+        """Queue one command; await the result for its reply.
+
+        Raises ResponseError (the server refused), or the connection's error when it stays away for
+        longer than `patience`.
         """
         loop = asyncio.get_running_loop()
         if not self._waiting:
@@ -151,10 +160,12 @@ class AutoPipeline:
         """End the connection. Calls without a reply get a ConnectionError."""
         await end(self._opening)
         closed = RedisConnectionError("the connection was closed")
+        calls = [*self._waiting, *self._refused]
         link, self._link = self._link, None
         if link is not None:
             link.close(closed)
-        for call in (*(link.unanswered if link else ()), *self._waiting, *self._refused):
+            calls += link.unanswered
+        for call in calls:
             fail(call, closed)
         self._waiting.clear()
         self._refused.clear()
@@ -192,18 +203,22 @@ class AutoPipeline:
                 except RedisError as error:
                     broken = error
                 except OSError as error:
-                    broken = RedisConnectionError(str(error) or type(error).__name__)
+                    words = str(error) or type(error).__name__
+                    broken = RedisConnectionError(words)
                 else:
-                    link.on_end, link.on_refused = self._ended, self._again_later
+                    link.on_end = self._ended
+                    link.on_refused = self._again_later
                     self._link = link
         finally:
             self._opening = None
         self._send()
 
     def _give_up(self, broken: Exception) -> None:
-        """Tell those who have waited for long enough; all, when the server does not let us in."""
+        """Fail the calls that have waited for long enough; all, when the server does not let us in."""
         waiting, self._waiting = self._waiting, []
-        latest = math.inf if refusal(broken) else asyncio.get_running_loop().time() - self._patience
+        latest = asyncio.get_running_loop().time() - self._patience
+        if refusal(broken):
+            latest = math.inf
         for call in waiting:
             if call.since <= latest:
                 fail(call, broken)
@@ -211,10 +226,11 @@ class AutoPipeline:
                 self._waiting.append(call)
 
     def _ended(self, why: Exception) -> None:
-        """The connection is over; what it leaves unanswered goes first over the next one."""
+        """The connection is over; its unanswered calls go first over the next connection."""
         link, self._link = self._link, None
         if link is not None:
-            self._waiting[:0] = [call for call in link.unanswered if not call.future.done()]
+            unanswered = [call for call in link.unanswered if not call.future.done()]
+            self._waiting = unanswered + self._waiting
             self._send(None if link.leaving else why)
 
     def _again_later(self, call: Call, error: RefusedForNow) -> None:
@@ -232,4 +248,18 @@ class AutoPipeline:
                 self._waiting.append(call)
                 self._send()
 
-        loop.call_later(min(max(waited, self._pause), 1.0), put_back)
+        pause = min(max(waited, self._pause), 1.0)
+        loop.call_later(pause, put_back)
+
+
+class Functions:
+    """The functions of the library (store/library.py), each called on one partition."""
+
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
+        partitions = range(topology.partitions)
+        self._calls = calls
+        self._keys = [topology.stream(partition, Stream.EVENTS) for partition in partitions]
+
+    def call(self, name: str, partition: int, *args: Argument) -> "asyncio.Future[Any]":
+        """Queue a call of this function; await the result for its reply. Raises redis-py's errors."""
+        return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)

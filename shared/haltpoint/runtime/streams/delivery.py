@@ -1,30 +1,34 @@
-"""Delivery: every entry of a stream reaches a handler until somebody acknowledges it (R3, R9).
+"""Delivery: every entry of a stream reaches a handler until it is acknowledged (R3, R9).
 
-A `Subscription` is a reader and, beside it, a reclaimer. The reader hands over what is new, in the stream's order, one
-batch after the other. It is our own, beside FastStream: a subscriber's scopes, middlewares, filter, parser and decoder
-were a quarter of what an action costs in an idle system. The reclaimer hands over what another consumer read and has
-not touched for a lease: it may be dead. An entry that was delivered `max_deliveries` times and is still there goes to
-`on_exhausted` instead, which puts it into the dead letters; it never runs again. Whatever is taken over is a suspect:
-its reader may have died of it. So it is handed over alone, with nothing else in hand, and the next one when its handler
-has returned: an entry that kills its readers takes no others with it.
+A `Subscription` is a reader and, beside it, a reclaimer. The reader hands over new entries, in the
+stream's order, batch after batch. It is our own, beside FastStream: a subscriber's scopes,
+middlewares, filter, parser and decoder were a quarter of what an action costs in an idle system.
+The reclaimer hands over entries that another consumer read and has not touched for a lease: it may
+be dead. An entry that was delivered `max_deliveries` times and is still there goes to
+`on_exhausted` instead, which puts it into the dead letters; it never runs again. An entry that is
+taken over is a suspect: its reader may have died of it. So it is handed over alone, with nothing
+else in hand, and the next one when its handler has returned: an entry that kills its readers takes
+no others with it.
 
 Nothing is acknowledged here: only the functions acknowledge, together with what they write.
 
 Two kinds of consumers use it:
 
 - A batch consumer (executor) does all its work before its handler returns.
-- A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots are free again, or
-  returns for how many there is room instead, so that the next read cannot bring more than fits. The entries are its
-  own from the moment of the call: it renews their leases, also of those that still wait for a slot, and says by
-  `has_lease` which ones it has, so that a late heartbeat does not make the reclaimer hand them to it a second time. Its
-  handler returns for a suspect when that is finished, and `alone` waits until all else is, or until another process has
+- A slot consumer (worker, planner) puts the entries into slots and returns when `max_records` slots
+  are free again, or returns for how many there is room instead, so that the next read cannot bring
+  more than fits. The entries are its own from the moment of the call: it renews their leases, also
+  of those that still wait for a slot, and says by `has_lease` which ones it has, so that a late
+  heartbeat does not make the reclaimer hand them to it a second time. Its handler returns for a
+  suspect when that is finished, and `alone` waits until all else is, or until another process has
   the suspect.
 
-Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries pending: they come
-back after a lease.
+Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries
+pending: they come back after a lease.
 
-Consumers are never removed from a group: XGROUP DELCONSUMER destroys what they have pending, and whether that is
-nothing can only be known inside the server at that very moment. A dead consumer costs about 100 bytes.
+Consumers are never removed from a group: XGROUP DELCONSUMER destroys what they have pending, and
+whether that is nothing can only be known inside the server at that very moment. A dead consumer
+costs about 100 bytes.
 """
 
 import asyncio
@@ -33,7 +37,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
@@ -50,23 +54,24 @@ _log = logs.get(__name__)
 
 
 class Entry(NamedTuple):
-    """One entry of a stream as it was read. `deliveries` counts this one: 1 for a new entry.
-
-    `leased_at`: its lease began at this moment or later, by the monotonic clock of this process.
-    """
+    """One entry of a stream as it was read."""
 
     stream: str
     id: str
     fields: dict[bytes, bytes]
     deliveries: int = 1
+    """With this delivery: 1 for a new entry."""
     leased_at: float = 0.0
+    """Its lease began at this moment or later, by the monotonic clock of this process."""
 
 
 Handler = Callable[[list[Entry]], Awaitable[int | None]]
 """Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
 Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
-"""Takes a function that says whether the suspect still needs an owner; yields whether this process is idle."""
+"""Takes a function that says whether the suspect still needs an owner; yields whether this process
+is idle.
+"""
 
 
 @asynccontextmanager
@@ -88,11 +93,12 @@ def group_lost(stream: str, group: str) -> HaltpointError:
 class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
-    `redis` is what it takes over and hands back through: without retries, so that it waits for no server that is away.
-    It reads over a connection of its own, which waits as long as it takes.
-    `handler` gets at most `max_records` entries, or what it returned for the read before. `has_lease` says whether this
-    process still works on an entry (default: while the handler runs with it). `alone` is entered before an entry is
-    taken over and left when its handler has returned: nothing else is in hand in between.
+    `redis` takes entries over and hands them back: without retries, so that it waits for no server
+    that is away. The reader has another connection, which waits as long as it takes.
+    `handler` gets at most `max_records` entries, or the number that it returned for the read before.
+    `has_lease` says whether this process still works on an entry (default: while the handler runs
+    with it). `alone` is entered before an entry is taken over and left when its handler has
+    returned: nothing else is in hand in between.
     `on_fatal` hears once that the group is gone; nothing is read from then on.
     """
 
@@ -128,26 +134,30 @@ class Subscription:
         self._closing = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
-        self._pause = min(max(lease_ms / 4000, 0.02), 1.0)
-        self._reading = AutoPipeline(redis, patience=math.inf, timeout=POLL_MS / 1000 + 6)
+        quarter = lease_ms / 4000
+        self._pause = min(max(quarter, 0.02), 1.0)
+        longest = POLL_MS / 1000 + 6
+        self._reading = AutoPipeline(redis, patience=math.inf, timeout=longest)
 
     async def start(self) -> None:
-        """Begin to read, as soon as the server is there. Raises HaltpointError HP-020 when there is no such group."""
+        """Begin to read, as soon as the server is there.
+
+        Raises HaltpointError HP-020 when there is no such group.
+        """
         try:
             await self._reading.call("XPENDING", self.stream, self.group)
         except ResponseError as error:
             if "NOGROUP" in str(error):
                 raise group_lost(self.stream, self.group) from error
             raise
-        self._tasks = [
-            asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}"),
-            asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}"),
-        ]
+        reader = asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}")
+        reclaimer = asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}")
+        self._tasks = [reader, reclaimer]
 
     async def stop(self) -> None:
-        """Read no more, let the running handlers end (5 s), hand back what was read and not handed to them.
+        """Read no more, let the running handlers end (5 s), hand back the entries that they never got.
 
-        What a slot consumer holds stays its own.
+        The entries of a slot consumer stay its own.
         """
         self._closing.set()
         await self._reading.aclose()
@@ -163,19 +173,24 @@ class Subscription:
         before = ("XREADGROUP", "GROUP", self.group, self.consumer, "COUNT")
         after = ("BLOCK", POLL_MS, "STREAMS", self.stream, ">")
         while not self._closing.is_set():
-            at = time.monotonic()
+            begun = time.monotonic()
             try:
-                found = await self._reading.call(*before, count, *after)
+                reply = await self._reading.call(*before, count, *after)
             except (RedisError, OSError) as error:
                 self._report(error)
                 await self._rest(1.0)
                 continue
-            for rows in (found or {}).values():
-                entries = [
-                    Entry(self.stream, entry.decode(), dict(zip(fields[::2], fields[1::2], strict=True)), 1, at)
-                    for entry, fields in rows
-                ]
+            if reply:
+                entries = self._entries_of(reply, begun)
                 count = await self._hand_over(entries) or self._max_records
+
+    def _entries_of(self, reply: dict[bytes, Any], leased_at: float) -> list[Entry]:
+        entries: list[Entry] = []
+        (rows,) = reply.values()
+        for name, values in rows:
+            fields = dict(zip(values[::2], values[1::2], strict=True))
+            entries.append(Entry(self.stream, name.decode(), fields, 1, leased_at))
+        return entries
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
         ids = [entry.id for entry in entries]
@@ -183,12 +198,12 @@ class Subscription:
         try:
             return await self._handler(entries)
         except UNREACHABLE as error:
-            _log.warning(
-                "Redis is unreachable; entries come back after their lease", stream=self.stream, reason=str(error)
-            )
+            event = "Redis is unreachable; entries come back after their lease"
+            _log.warning(event, stream=self.stream, reason=str(error))
             await asyncio.sleep(min(self._pause, 0.5))
         except Exception:  # noqa: BLE001 - whatever it was, the next batch deserves its chance
-            _log.exception("a handler failed; its entries come back after their lease", stream=self.stream)
+            event = "a handler failed; its entries come back after their lease"
+            _log.exception(event, stream=self.stream)
         finally:
             self._handled.difference_update(ids)
         return None
@@ -207,7 +222,7 @@ class Subscription:
             await self._rest(self._pause)
 
     def _report(self, error: Exception) -> None:
-        """Why reading failed; a group that is gone is reported once, and nothing is read from then on."""
+        """Say why reading failed; a group that is gone ends it, and is reported once."""
         if self._closing.is_set():
             return
         if "NOGROUP" in str(error):
@@ -222,69 +237,76 @@ class Subscription:
 
     async def _reclaim(self) -> bool:
         """Take over the oldest entry that lay idle for a lease; False when there was none."""
-        # What we hold ourselves may fill the first page when a heartbeat is late.
+        # Our own entries may fill the first page when a heartbeat is late.
         page = self._max_records + len(self._handled) + 100
-        idle = cast(
-            "list[dict[str, Any]]",
-            await self._redis.xpending_range(
-                self.stream, self.group, min="-", max="+", count=page, idle=self._lease_ms
-            ),
-        )
-        orphan = next((row for row in idle if not self._is_mine(_text(row["message_id"]))), None)
-        if orphan is None:
+        pending = await self._pending(count=page, idle=self._lease_ms)
+        orphans = {name: count for name, count in pending.items() if not self._is_mine(name)}
+        if not orphans:
             return False
-        entry_id, deliveries = _text(orphan["message_id"]), int(orphan["times_delivered"]) + 1
+        entry_id, delivered = next(iter(orphans.items()))
+        deliveries = delivered + 1
         if deliveries > self._max_deliveries:
-            if (exhausted := await self._claim(entry_id, deliveries)) is not None:
+            exhausted = await self._claim(entry_id, deliveries)
+            if exhausted is not None:
                 await self._on_exhausted(exhausted)
             return True
         async with self._alone(partial(self._is_idle, entry_id)) as alone:
-            if not alone or self._closing.is_set():
-                return True
-            if (suspect := await self._claim(entry_id, deliveries)) is not None:
-                _log.info("took over an entry", stream=self.stream, entry=entry_id, deliveries=deliveries)
-                await self._hand_over([suspect])
+            if alone and not self._closing.is_set():
+                await self._take_over(entry_id, deliveries)
         return True
 
+    async def _take_over(self, entry_id: str, deliveries: int) -> None:
+        suspect = await self._claim(entry_id, deliveries)
+        if suspect is not None:
+            event = "took over an entry"
+            _log.info(event, stream=self.stream, entry=entry_id, deliveries=deliveries)
+            await self._hand_over([suspect])
+
     async def _is_idle(self, entry_id: str) -> bool:
-        rows = await self._redis.xpending_range(
-            self.stream, self.group, min=entry_id, max=entry_id, count=1, idle=self._lease_ms
-        )
+        rows = await self._pending(entry_id, entry_id, count=1, idle=self._lease_ms)
         return bool(rows)
+
+    async def _pending(
+        self,
+        first: str = "-",
+        last: str = "+",
+        *,
+        count: int,
+        idle: int | None = None,
+        consumer: str | None = None,
+    ) -> dict[str, int]:
+        """How often each pending entry was delivered, the oldest entry first."""
+        rows: Any = await self._redis.xpending_range(self.stream, self.group, first, last, count, consumer, idle)
+        return {row["message_id"].decode(): row["times_delivered"] for row in rows}
 
     async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
         """Claim the entry; None if another consumer has it or it is gone."""
-        at = time.monotonic()
-        claimed = cast(
-            "list[tuple[bytes, dict[bytes, bytes] | None]]",
-            await self._redis.xclaim(
-                self.stream, self.group, self.consumer, min_idle_time=self._lease_ms, message_ids=[entry_id]
-            ),
-        )
-        fields = claimed[0][1] if claimed else None
-        return None if fields is None else Entry(self.stream, entry_id, fields, deliveries, at)
+        begun = time.monotonic()
+        claimed: Any = await self._redis.xclaim(self.stream, self.group, self.consumer, self._lease_ms, [entry_id])
+        if not claimed:
+            return None
+        ((_, fields),) = claimed
+        if fields is None:
+            return None
+        return Entry(self.stream, entry_id, fields, deliveries, begun)
 
     async def _hand_back(self) -> None:
-        """Let others have at once what was read for us and never reached the handler."""
-        pending = await self._redis.xpending_range(
-            self.stream, self.group, min="-", max="+", count=self._max_records + 1000, consumername=self.consumer
-        )
-        ids = [_text(row["message_id"]) for row in pending]
-        await hand_back(
-            self._redis, self.stream, self.consumer, [i for i in ids if not self._is_mine(i)], self._lease_ms
-        )
+        """Let others have at once the entries that were read for us and never reached the handler."""
+        count = self._max_records + 1000
+        pending = await self._pending(count=count, consumer=self.consumer)
+        ids = [name for name in pending if not self._is_mine(name)]
+        await hand_back(self._redis, self.stream, self.consumer, ids, self._lease_ms)
 
     def _is_mine(self, entry_id: str) -> bool:
-        return entry_id in self._handled or (self._has_lease is not None and self._has_lease(entry_id))
+        if entry_id in self._handled:
+            return True
+        return self._has_lease is not None and self._has_lease(entry_id)
 
 
 async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
-    """Let the next reclaimer take these entries unless they are somebody else's already. Counts no delivery."""
+    """Let the next reclaimer take those of these entries that are still ours. Counts no delivery."""
     if ids:
         name = EntryRef.of(stream, ids[0]).stream
         key = stream.removesuffix(name) + Stream.EVENTS
-        await redis.fcall(PREFIX + "hand_back", 1, key, name, consumer, str(lease_ms), *ids)
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+        args = (name, consumer, str(lease_ms), *ids)
+        await redis.fcall(PREFIX + "hand_back", 1, key, *args)

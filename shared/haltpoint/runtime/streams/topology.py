@@ -1,8 +1,8 @@
 """Where everything is: partitions, keys, streams and consumer groups.
 
-Redis Cluster runs a function on one slot only, so all keys of a chain have the hash tag of its partition. The number
-of partitions is chosen once per deployment and kept in Redis: a process that disagrees would look for chains where
-they are not, so it is refused.
+Redis Cluster runs a function on one slot only, so all keys of a chain have the hash tag of its
+partition. The number of partitions is chosen once per deployment and kept in Redis: a process that
+disagrees would look for chains where they are not, so it is refused.
 """
 
 import re
@@ -13,7 +13,6 @@ from typing import Final, Self
 
 from msgspec import Struct
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import root_of, value
@@ -22,8 +21,8 @@ from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HaltpointError
 
 FORM: Final = "4"
-"""Of the rows (`store/rows.py`). A release that stores chains in another form has another one, and refuses to start
-while chains of this form are under way (HP-022).
+"""The form of the rows (`store/rows.py`). A release that stores chains in another form refuses to
+start while chains of this form are under way (HP-022).
 """
 
 PREFIX: Final = f"hp{FORM}_"
@@ -58,41 +57,45 @@ class Topology:
     async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
         """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.
 
-        Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are under way whose rows
-        another release wrote.
+        Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are under
+        way whose rows another release wrote.
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.check(redis)
         await self._take_over_rows(redis)
-        names = [stream for stream in Stream if stream is not Stream.TOOLS]
+        streams: list[tuple[Stream, str]] = []
+        streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
+        streams += [(Stream.TOOLS, queue) for queue in queues]
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
-            for stream in names:
-                key = self.stream(partition, stream)
+            for stream, queue in streams:
+                key = self.stream(partition, stream, queue)
                 pipeline.xgroup_create(key, GROUP[stream], id="0", mkstream=True)
-            for queue in queues:
-                key = self.stream(partition, Stream.TOOLS, queue)
-                pipeline.xgroup_create(key, GROUP[Stream.TOOLS], id="0", mkstream=True)
         for reply in await pipeline.execute(raise_on_error=False):
-            if isinstance(reply, Exception) and not _exists_already(reply):
+            if isinstance(reply, Exception) and not str(reply).startswith("BUSYGROUP"):
                 raise reply
 
     async def check(self, redis: Redis) -> None:
-        """Compare P with that of the deployment. HaltpointError: HP-016 it differs, HP-015 there is none."""
-        found = await redis.hget(_DEPLOYMENT, "partitions")
-        if found is None:
+        """Compare P with that of the deployment.
+
+        Raises HaltpointError: HP-016 it differs, HP-015 there is none.
+        """
+        stored = await redis.hget(_DEPLOYMENT, "partitions")
+        if stored is None:
             raise HaltpointError(
                 "HP-015",
                 "nothing was set up on this Redis",
                 "it has no streams of Haltpoint",
                 "Run: haltpoint init (haltpoint up does it for the embedded server); or correct the address",
             )
-        if int(found) != self.partitions:
-            raise other_partitions(int(found), self.partitions)
+        theirs = int(stored)
+        if theirs != self.partitions:
+            raise other_partitions(theirs, self.partitions)
 
     async def _take_over_rows(self, redis: Redis) -> None:
-        """Say how rows are stored from now on. What another release left half done is never half read."""
-        if under_way := await self.of_another_form(redis):
+        """Say how rows are stored from now on. Half-done chains of another release are never read."""
+        under_way = await self.of_another_form(redis)
+        if under_way:
             raise other_rows(under_way)
         await redis.hset(_DEPLOYMENT, "rows", FORM)
 
@@ -100,9 +103,10 @@ class Topology:
         """How many chains are under way whose rows another release wrote."""
         if await redis.hget(_DEPLOYMENT, "rows") == FORM.encode():
             return 0
+        living = [status for status in ChainStatus if not status.final]
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
-            for status in (one for one in ChainStatus if not one.final):
+            for status in living:
                 pipeline.zcard(self.key(partition, "index", "status", status))
         return sum(await pipeline.execute())
 
@@ -136,7 +140,10 @@ class EntryRef(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, key: str, entry: str) -> Self:
-        """From a stream's key, as `hp:{3}:tools:contacts`, and an entry's id. Raises ValueError for other keys."""
+        """From a stream's key, as `hp:{3}:tools:contacts`, and an entry's id.
+
+        Raises ValueError for other keys.
+        """
         return cls(*_stream_of(key), entry)
 
 
@@ -149,9 +156,5 @@ def _stream_of(key: str) -> tuple[int, str]:
 
 
 def stream_name(stream: Stream, queue: str = "") -> str:
-    """The name of a work stream inside its partition: `events`, `plans`, `humans` or `tools:<queue>`."""
+    """The name of a work stream inside its partition: `events`, or `tools:<queue>`."""
     return f"{stream.value}:{queue}" if queue else stream.value
-
-
-def _exists_already(reply: Exception) -> bool:
-    return isinstance(reply, ResponseError) and str(reply).startswith("BUSYGROUP")
