@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import Final, cast
 
@@ -33,7 +32,6 @@ from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner import routing_function
-from haltpoint_planner.choosing import narrowed, together
 from haltpoint_planner.model import Model
 from haltpoint_planner.models import Models
 from haltpoint_planner.parsing.replies import Reply
@@ -209,14 +207,12 @@ class PlannerHandler:
             message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
             try:
                 model = self._models.port_to(section, context.endpoint)
-                ask = partial(_ask, model, name)
-                context, picking = await narrowed(context, ask)
-                reply = await ask(context)
+                reply = await _ask(model, name, context)
             except HaltpointError as error:
                 telemetry.finish(span, error.code)
                 await self._receipt_store.record_thought(ref, _failed(message, error))
                 return
-            reply = replace(reply, usage=priced(together(picking, reply.usage), self._prices))
+            reply = replace(reply, usage=priced(reply.usage, self._prices))
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
             telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
             if reply.cut:

@@ -69,7 +69,7 @@ def reply_to(
                 proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, language))
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
-        case ThoughtKind.ANSWER | ThoughtKind.CHOOSE:  # a pick is part of another thought, and no chain asks for it
+        case ThoughtKind.ANSWER:
             form = partial(draft_decision, goal=goal) if routes else draft_proposal
             draft = partial(form, reply, tools)
             answer = _answer(reply, request.thought_id, draft, tools, language, corrected=corrected)

@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Task
@@ -21,14 +20,12 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.testing.script_model import ScriptedModel, ServedRequest
-from haltpoint_planner import handlers
+from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting.prompts import Prompt
 from tests.integration import planning
 from tests.integration.planning import LOOKUP, SEND, Board, script
-from tests.support import wait_until
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
 
@@ -120,83 +117,19 @@ async def test_an_error_of_a_model_names_the_setting_that_says_where_it_is(secti
     assert named in caught.value.fix
 
 
-MANY = tuple(ToolSpec(name=f"line_{number}", description=f"Line {number}.", read_only=True) for number in range(40))
-PICK = {"when": {"thought": "choose"}, "say": {"content": {"tools": ["lookup_contacts"]}}}
-PLAN = {"when": {"thought": "plan"}, **GOOD_PLAN}
-
-
 @asynccontextmanager
 async def clerks(board: Board, **about: Any) -> AsyncIterator[None]:
-    """An agent and one that does not choose, with forty tools more than the board has."""
-    await board.know(*MANY)
-    agents = (
-        Agent(name="clerk", description="d", **about),
-        Agent(name="all", description="d", choose=False),
-    )
+    """An agent with these settings, and one without any."""
+    agents = (Agent(name="clerk", description="d", **about), Agent(name="all", description="d"))
     models = {"test": ModelEndpoint(name="any", provider="test")}
     board.agents = Agents(agents=agents, models=models)
     yield
 
 
-def tokens(*requests: ServedRequest) -> int:
-    """How long the scripted model counts these prompts."""
-    return sum(len(json.dumps(one.body)) // 4 for one in requests)
-
-
-async def asked(model: ScriptedModel, times: int) -> bool:
-    return len(model.requests) >= times
-
-
-def shows(request: ServedRequest) -> list[str]:
-    """The tools that a prompt lists."""
-    lines = str(request.body["messages"][1]["content"]).splitlines()
-    return [line[2:].partition("(")[0].partition(":")[0] for line in lines if line.startswith("- ")]
-
-
-async def test_of_many_tools_the_model_picks_a_few_in_the_same_thought(board: Board) -> None:
-    async with ScriptedModel(script(PICK, PLAN)) as model, clerks(board), board.planner(model):
-        chain = await board.chain(Task(goal="Tell John hi", agent="clerk"))
-        reply = await board.reply(await board.ask(chain))
-        assert reply["type"] == "plan.drafted.v1"
-        pick, plan = model.requests
-        assert (pick.thought, plan.thought, pick.attempt, plan.attempt) == ("choose", "plan", 1, 1)
-        assert len(shows(pick)) == 42
-        assert shows(plan) == ["lookup_contacts", "askHuman"]
-        assert reply["data"]["usage"]["input_tokens"] == tokens(pick, plan)
-        assert await board.replies(f"{chain}.plan.t0.1") == [reply]
-
-
-async def test_i5_nothing_is_picked_without_an_agent_or_for_one_that_does_not_choose(board: Board) -> None:
-    async with ScriptedModel(script(PICK, PLAN)) as model, clerks(board), board.planner(model):
-        await board.know(*MANY)
-        await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi"))))
-        await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi"))))
-        await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi", agent="all"))))
-        assert [len(shows(one)) for one in model.requests] == [43, 43, 43]
-        assert {one.thought for one in model.requests} == {"plan"}
-
-
-async def test_r9_a_planner_that_ends_between_pick_and_reply_leaves_no_trace_of_the_first_pick(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(handlers, "DRAIN", 0.1)
-    hangs = {"when": {"thought": "plan"}, "times": 1, "delay": 600.0, **GOOD_PLAN}
-    async with ScriptedModel(script(PICK, hangs, PLAN)) as model:
-        async with clerks(board), board.planner(model):
-            thought = await board.ask(await board.chain(Task(goal="Tell John hi", agent="clerk")))
-            await wait_until(lambda: asked(model, 2))
-        async with board.planner(model):
-            reply = await board.reply(thought)
-        assert reply["type"] == "plan.drafted.v1"
-        *_, pick, plan = model.requests
-        assert (pick.thought, plan.thought) == ("choose", "plan")
-        assert reply["data"]["usage"]["input_tokens"] == tokens(pick, plan)
-
-
 async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_secrets(board: Board) -> None:
     async with (
         ScriptedModel(script(GOOD_PLAN)) as model,
-        clerks(board, verbose=True, choose=False, prompt="Your password: hunter2."),
+        clerks(board, verbose=True, prompt="Your password: hunter2."),
         board.planner(model),
     ):
         with capture_logs() as lines:

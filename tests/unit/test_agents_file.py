@@ -124,7 +124,7 @@ description = "d"
         ('[[agents]]\nname = "a"\ndescription = ""', "agent 'a': description: must not be empty"),
         ('[[agents]]\nname = "a"\ndescription = "d"\ntools = "x"', "agent 'a': tools: must be a list, as [\"x\"]"),
         ('[[agents]]\nname = "a"\ndescription = "d"\nstrikes = "x"', "agent 'a': strikes: must be a whole number"),
-        ('[[agents]]\nname = "a"\ndescription = "d"\nchoose = "x"', "agent 'a': choose: must be true or false"),
+        ('[[agents]]\nname = "a"\ndescription = "d"\nverbose = "x"', "agent 'a': verbose: must be true or false"),
         ('[[agents]]\nname = "a"\ndescription = 3', "agent 'a': description: must be a text"),
         (f'[[agents]]\nname = "a"\ndescription = "{"d" * 1001}"', "agent 'a': description: must have at most 1000 "),
         ("[supervisor]\nthreshold = 1.5", "supervisor: threshold: must be at most 1"),

@@ -18,11 +18,9 @@ from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
     call_schema,
-    choice_schema,
     decision_schema,
     described,
     give_up_schema,
-    in_brief,
     intent_schema,
     native,
     plan_schema,
@@ -82,10 +80,6 @@ def _built(context: Context) -> Prompt:
             return _act(context)
         case ThoughtKind.REASON:
             return _reason(context)
-        case ThoughtKind.CHOOSE:
-            bare = replace(context, tools={})  # results as text: nothing is called yet
-            said = messages(wording.CHOOSER, bare, _choice_task(context), wording.PICK)
-            return Prompt(said, schema=choice_schema(context))
         case ThoughtKind.ROUTE:
             return _route(context)
         case ThoughtKind.ANSWER:
@@ -222,13 +216,6 @@ def _intent_task(context: Context) -> str:
     before = [wording.EARLIER_GOALS, *own] if own else []
     goal = context.task.goal if context.task.asked is None else context.task.asked
     return "\n".join(["Tools:", *told, "", *before, f"Goal: {goal}"])
-
-
-def _choice_task(context: Context) -> str:
-    """The tools by name and description before the goal, and the step that they are for."""
-    step = context.step
-    about = [] if step is None or context.open_ended else ["", f"The step: {step.id}: {step.description}"]
-    return "\n".join(["Tools:", *map(in_brief, context.tools.values()), "", _goal(context), *about])
 
 
 def _plan_task(context: Context) -> str:

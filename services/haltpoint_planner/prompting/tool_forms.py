@@ -12,11 +12,6 @@ from haltpoint_planner.prompting.context import Context
 _STEPS: Final = 20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
 _TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
-MOST_CHOSEN: Final = 12
-"""Tools that a model picks at most, of many."""
-
-_ONE_LINE: Final = 200  # characters of a tool's description that a pick sees
-
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 TEXT_OR_NULL: Final = {"type": ["string", "null"]}
 
@@ -48,18 +43,6 @@ def intent_schema(names: list[str]) -> dict[str, Any]:
     entry = strict({"tools": tools, "words": TEXT, "when": TEXT_OR_NULL})
     entries = {"type": "array", "items": entry, "maxItems": _STEPS}
     return strict({"effects_asked": entries, "ask_before": entries, "forbidden": entries})
-
-
-def choice_schema(context: Context) -> dict[str, Any]:
-    """The JSON Schema of a pick among the tools of the context."""
-    names = {"type": "array", "items": _name_of(list(context.tools)), "maxItems": MOST_CHOSEN}
-    return strict({"tools": names})
-
-
-def in_brief(spec: ToolSpec) -> str:
-    """The tool by its name and the beginning of its description."""
-    text = " ".join(spec.description.split())
-    return f"- {spec.name}: {text if len(text) <= _ONE_LINE else f'{text[:_ONE_LINE]} ...'}"
 
 
 def decision_schema(names: list[str]) -> dict[str, Any]:

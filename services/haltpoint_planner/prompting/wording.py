@@ -129,25 +129,6 @@ Tools:
 Goal: Book the blue room for Monday.
 {{"effects_asked": [], "ask_before": [], "forbidden": []}}"""
 
-CHOOSER: Final = """\
-You pick tools from a long list, for a goal and what is known about it so far. You call nothing now. Later only the
-tools that you pick are shown, so pick each one that may be needed: also one that finds an id which another needs.
-Twelve at most, the likeliest first.
-
-Answer with one JSON object {"tools": ["<name>", ...]}. Only names from the list. [] if none of them fits.
-
-Example.
-
-Tools:
-- book_room: Book a room that find_room has found.
-- cancel_booking: Cancel a booking.
-- find_room: Find a room by its name.
-- order_food: Order food and drinks.
-
-Goal: Book the blue room for Monday.
-{"tools": ["find_room", "book_room"]}"""
-PICK: Final = "Pick the tools that may be needed next."
-
 _RULES: Final = f"""\
 Every result has the same form. Its next_action says what happens:
 - continue: go on, using its data.

@@ -25,7 +25,6 @@ BILLING = AgentView(
     name="billing",
     description="Refunds.",
     skills=("invoice", "refund"),
-    choose=False,
     verbose=True,
     budget=Budget(seconds=600.0),
 )
@@ -45,7 +44,6 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 def test_an_agent_is_shown_with_its_skills_and_what_it_shows_and_logs(typed: Callable[..., Any]) -> None:
     shown = typed(AgentsView(items=(BILLING,)), "show", "billing").stdout
     assert "  skills: invoice, refund\n" in shown
-    assert "  shows its model all tools at once\n" in shown
     assert "  prompts and replies go into the planner's log\n" in shown
     assert "  budget seconds: 600\n" in shown
 

@@ -102,8 +102,6 @@ def _lines(agent: "AgentView") -> Iterator[str]:
         yield f"  may hand on to: {', '.join(agent.agents)}"
     if agent.skills:
         yield f"  skills: {', '.join(agent.skills)}"
-    if not agent.choose:
-        yield "  shows its model all tools at once"
     if agent.verbose:
         yield "  prompts and replies go into the planner's log"
     limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns")}

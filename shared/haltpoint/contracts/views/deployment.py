@@ -100,7 +100,6 @@ class AgentView(View):
     max_turns: int | None = None
     budget: Budget = Budget()
     skills: tuple[str, ...] = ()
-    choose: bool = True
     verbose: bool = False
     under_way: int | None = None
     failures: tuple[ChainSummary, ...] = ()

@@ -57,8 +57,7 @@ class Agent(Strict):
     `description` is what another agent reads before it hands a task on, `prompt` goes before the runtime's own. `model`
     is a section of the file; None: the configured one. `tools` are globs; None: every tool that is not internal.
     `agents` are those that it may hand a task on to. `mode`: the stricter of the task's and this one holds; of all
-    numbers the smaller one. `skills` are words of goals that it is good at. `choose`: of many tools a model first picks
-    those that a step may need.
+    numbers the smaller one. `skills` are words of goals that it is good at.
     """
 
     name: Name
@@ -73,7 +72,6 @@ class Agent(Strict):
     max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
     budget: Budget = Budget()
     skills: Annotated[tuple[Annotated[str, Meta(pattern=r"[^\W_]", max_length=100)], ...], Meta(max_length=100)] = ()
-    choose: bool = True
     verbose: Annotated[bool, Meta(description="prompts and replies go into the planner's log")] = False
 
     @classmethod

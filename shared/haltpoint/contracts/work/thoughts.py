@@ -11,16 +11,12 @@ from haltpoint.contracts.work.routing import Decided
 
 
 class ThoughtKind(StrEnum):
-    """What a thought is for; sent to the model's server as X-Haltpoint-Thought.
-
-    CHOOSE is the first half of another thought, never one of its own: of many tools the model picks a few by name.
-    """
+    """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
 
     INTENT = "intent"
     PLAN = "plan"
     ACT = "act"
     REASON = "reason"
-    CHOOSE = "choose"
     ANSWER = "answer"
     ROUTE = "route"
 
