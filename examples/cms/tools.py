@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from examples.cms.site import Hit, Page, SectionType, Site, WholeSection
-from haltpoint import Ctx, FromResult, New, tool
+from haltpoint import Ctx, FromResult, NotTarget, tool
 
 PageId = Annotated[str, FromResult("findResource.hits[].id", "getPage.page_id", "createPage.page_id")]
 SectionId = Annotated[
@@ -77,7 +77,7 @@ def list_section_templates() -> list[Template]:
 @tool(name="createPage", idempotent=True, says="Created the page {name} at {slug}")
 def create_page(
     name: Annotated[str, Field(min_length=1, max_length=200)],
-    slug: Annotated[str, New, Field(pattern="^[a-z0-9-]{1,64}$")],
+    slug: Annotated[str, NotTarget, Field(pattern="^[a-z0-9-]{1,64}$")],
     ctx: Ctx[Site],
 ) -> Page:
     """Create a page without sections."""

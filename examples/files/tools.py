@@ -11,14 +11,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from haltpoint import Target, ToolError, tool
+from haltpoint import NotTarget, ToolError, tool
 
 NO_EFFECT = (OSError, ValueError)
 """Raised before anything has changed: texts are replaced in one step."""
 
 FOLDER = Path(os.environ.get("FILES_FOLDER", "files")).resolve()
 
-Inside = Annotated[str, Target(within=str(FOLDER)), Field(description="a path in the folder, as notes/today.md")]
+Inside = Annotated[str, NotTarget, Field(description="a path in the folder, as notes/today.md")]
 Text = Annotated[str, Field(max_length=20_000)]
 
 

@@ -122,7 +122,6 @@ def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", l
         lease=lease,
         repeated_effects=file.repeated_effects,
         unasked_effects=file.unasked_effects,
-        targets=file.targets,
         modes=file.mode,
         sourced=tuple(glob for rule in file.approvals if rule.names_source for glob in rule.tools),
     )

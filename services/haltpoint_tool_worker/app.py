@@ -33,8 +33,16 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    rules = policy_file.read(settings.policy_file).approvals
-    registry = load(settings.tools, queues, settings.hooks, settings.skills, settings.no_effect, rules)
+    policy = policy_file.read(settings.policy_file)
+    registry = load(
+        settings.tools,
+        queues,
+        settings.hooks,
+        settings.skills,
+        settings.no_effect,
+        policy.approvals,
+        policy.targets,
+    )
     slots = _slots(settings, registry)
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
         await _serve(here, registry, slots)
@@ -126,7 +134,7 @@ def _say_what_is_undeclared(registry: Registry) -> None:
         _log.warning(
             "a model may set the parameter confirmed of these tools",
             tools=", ".join(registry.unguarded),
-            fix='declare it as confirmed: bool = False, which only the runtime sets, or say confirmed="own"',
+            fix="declare it as confirmed: bool = False, which only the runtime sets, or give it another name",
         )
 
 

@@ -19,11 +19,12 @@ from typing import Any, Final
 
 import msgspec
 from opentelemetry.trace import Span, SpanKind
+from pydantic_core import from_json
 from redis.exceptions import RedisError
 
-from haltpoint.chain.checks.sources import written_over
+from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorType, HookRecord, Metadata
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
@@ -229,11 +230,11 @@ class Pipeline:
         """The receipt with all that is known of the call. `ran` are the arguments with which it ran, as JSON text, when
         hooks have changed those of the order; `asked` those that a person is asked about; `whole` the bytes kept aside.
         """
-        request, failure, outcome, written = job.request, reading.failure, reading.outcome, ran or asked
-        sources: dict[str, Source] = {}
-        if written or request.sources:
-            written = written or job.arguments
-            sources = written_over(request.sources or {}, job.arguments, written, SourceKind.HOOK)
+        request, failure, outcome = job.request, reading.failure, reading.outcome
+        tool, sources = self._registry.find(request.tool), request.sources or {}
+        if tool is not None and (written := ran or asked):
+            before, after = from_json(job.arguments or "{}"), from_json(written)
+            sources = rewritten(tool.spec, sources, before, after, SourceKind.HOOK)
         approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
         metadata = Metadata(
             tool=request.tool,
@@ -254,7 +255,6 @@ class Pipeline:
             deed=reading.deed,
             sources=sources,
         )
-        tool = self._registry.find(request.tool)
         if outcome.error is not None and job.begun and tool is not None and tool.spec.idempotent:
             # What this run says of itself does not hold for the one before, whose worker died.
             fault = msgspec.structs.replace(outcome.error, no_effect=False)

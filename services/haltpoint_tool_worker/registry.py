@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.templates import with_skills
 from haltpoint.contracts.people.approval_rules import ApprovalRule
+from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools import DeclarationError, Tool, tools_in
@@ -24,7 +24,10 @@ from haltpoint.tools.undo import undo_inputs, undo_spec
 from haltpoint_tool_worker.hooks.builtin import names_around, names_before
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
 from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
-from haltpoint_tool_worker.skills.folders import check_origins, skills_in
+from haltpoint_tool_worker.skills.folders import check_skills, skills_in
+from haltpoint_tool_worker.targets import marked
+
+_TARGETS: Final = Targets()
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -74,6 +77,11 @@ class Registry:
             self._lifespans[name] = lifespan
         if tool.undo is not None and not tool.spec.undoes:
             self.add(_undoing(tool, tool.undo), lifespan, no_effect)
+
+    def mark(self, names: Targets) -> None:
+        """Mark the targets of all tools that are offered by now (C13)."""
+        for name, tool in self._tools.items():
+            self._tools[name] = marked(tool, names)
 
     def surround(self, hooks: Sequence[Hook], rules: Sequence[ApprovalRule] = ()) -> None:
         """Put hooks and rules around all tools that are offered by now, and list them with the tools."""
@@ -148,11 +156,12 @@ def load(
     skills: Sequence[Path] = (),
     no_effect: Sequence[str] = (),
     rules: Sequence[ApprovalRule] = (),
+    targets: Targets = _TARGETS,
 ) -> Registry:
     """Import the modules, also from the working directory, and offer their tools and the skills in the directories
     `skills`, or those of these queues; with the hooks of the modules, those at the dotted paths `hooks`, and those of
     installed packages and the policy's `rules` around them. `no_effect` names the exceptions after which no tool has
-    done anything.
+    done anything, `targets` the parameters that say to whom or where.
 
     Raises HaltpointError HP-001 for an exception that does not exist, HP-030 when there is nothing to offer or a module
     cannot be imported, HP-031 for a name twice, HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot
@@ -177,10 +186,13 @@ def load(
                 raise _unusable(f"NO_EFFECT of {name!r}", error) from error
             lifespan = getattr(home, "lifespan", None) or getattr(module, "lifespan", None)
             registry.add(tool, lifespan, (*declared, *everywhere))
-    offered = [skill for skill in skills_in(skills) if not queues or skill.spec.queue in queues]
-    for skill in offered:
-        registry.add(skill)
-    check_origins(offered, with_skills({spec.name: spec for spec in registry.specs}))
+    every_skill = skills_in(skills)
+    for skill in every_skill:
+        if not queues or skill.spec.queue in queues:
+            registry.add(skill)
+    registry.mark(targets)
+    every_tool = [*every_skill, *(tool for module in imported for tool in tools_in(module))]
+    check_skills([marked(tool, targets) for tool in every_tool])
     sources = [*modules, *map(str, skills)]
     if sources and not registry.specs and queues:
         raise HaltpointError(

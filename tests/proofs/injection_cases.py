@@ -11,10 +11,12 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint_tool_worker.targets import targets_of
 from tests.support.builders import spec
 
 PLACE: Final = Path(__file__).parents[1] / "data" / "injections"
@@ -117,6 +119,7 @@ def _tool(
     description: str,
     parameters: dict[str, str],
     targets: Iterable[str] = (),
+    not_targets: Iterable[str] = (),
     foreign: Iterable[str] = (),
     read_only: bool = False,
     **more: bool,
@@ -127,8 +130,9 @@ def _tool(
         "required": [each for each, kind in parameters.items() if not kind.endswith("?")],
         "additionalProperties": False,
     }
-    marks = {"targets": dict.fromkeys(targets, ""), "foreign": tuple(foreign)}
-    return spec(name, description=description, parameters=schema, read_only=read_only, **marks, **more)
+    marks = {"targets": tuple(targets), "foreign": tuple(foreign)}
+    declared = spec(name, description=description, parameters=schema, read_only=read_only, **marks, **more)
+    return msgspec.structs.replace(declared, targets=targets_of(declared, Targets(), not_targets))
 
 
 def _schema(kind: str) -> dict[str, Any]:

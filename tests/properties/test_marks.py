@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from pydantic import create_model
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.checks.sources import without_origin
+from haltpoint.chain.checks.knowledge import Known
+from haltpoint.chain.checks.values import made_up
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
-from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.tools import DeclarationError, FromResult, tool, tool_of
 from tests.support.builders import OK
 
@@ -61,6 +61,5 @@ def test_c6_no_mark_is_dropped(names: list[str]) -> None:
         value: Any = given_value
         for around in layers:
             value = around(value)
-        call = ProposedCall(tool="send", arguments={"x": value})
-        assert argument_faults(found.spec, call.arguments) == ()
-        assert (without_origin(call, found.spec, {}, {_SEEN.id: _SEEN}) is not None) == fault
+        assert argument_faults(found.spec, {"x": value}) == ()
+        assert (made_up(Known(receipts={_SEEN.id: _SEEN}), found.spec, {"x": value}) is not None) == fault

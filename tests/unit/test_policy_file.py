@@ -54,7 +54,7 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
     ]
     assert policy.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
     assert policy.modes == {"send_*": Mode.STRICT, "note_*": Mode.ADVISORY}
-    assert (policy.targets.add, policy.targets.remove) == (("wallet*", "room"), ("user",))
+    assert (file.targets.add, file.targets.remove) == (("wallet*", "room"), ("user",))
     assert (
         policy.messages.escalate.format(expected_tools="x", count=3)
         == "The model did not use x, 3 times. Please decide."

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from haltpoint.chain.checks.goal import is_read_for
-from haltpoint.chain.checks.sources import GOAL, told
+from haltpoint.chain.checks.knowledge import GOAL, in_words
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.context import Context
@@ -83,7 +83,7 @@ def strict(properties: dict[str, Any]) -> dict[str, Any]:
 def described(spec: ToolSpec) -> str:
     """The tool as one line of a list."""
     arguments = ", ".join(spec.parameters.get("properties", {}))
-    notes = [f"{name} must come from {told(origins)}" for name, origins in spec.provenance.items()]
+    notes = [f"{name} must come from {in_words(origins)}" for name, origins in spec.provenance.items()]
     notes += _choices(spec)
     if spec.may_clarify:
         notes.append("may stop and let a person choose")

@@ -103,7 +103,7 @@ class Admission:
         watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
         watched = watched or bool(request.reasons or spec.undoes) or request.approval is not None
         watched = watched or spec.effect_key is not None
-        asks = watched or (request.unasked is None and (bool(spec.provenance) or any(spec.targets.values())))
+        asks = watched or (request.unasked is None and bool(spec.provenance))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
         plain = tool.inputs.context is None and not tool.inputs.confirms

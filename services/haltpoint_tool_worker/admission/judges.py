@@ -4,24 +4,24 @@ Each may refuse the call, or give a reason to ask a person about it, to whom all
 they judge is the call as it would run: its hooks come first.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.sources import told, without_origin, written_over
+from haltpoint.chain.checks.knowledge import Known, in_words
+from haltpoint.chain.checks.values import made_up, marked_values, place_text
+from haltpoint.chain.model.state import Action
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Verdict
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, SourceKind
 from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict
-from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx
 from haltpoint_tool_worker.admission.effects import Effect, EffectKeys
-from haltpoint_tool_worker.admission.given import persons_values, words_of_the_goal
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.rules import rule_for
 from haltpoint_tool_worker.admission.undoing import call_to_undo
@@ -32,7 +32,6 @@ from haltpoint_tool_worker.hooks.loading import HookChain
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
 from haltpoint_tool_worker.results.outcomes import Reading, read_failure
-from haltpoint_tool_worker.running.links import reasons_for_links
 from haltpoint_tool_worker.running.runner import Runner
 
 _CHANGED: Final = "This is no longer what was approved: {}."
@@ -127,23 +126,17 @@ class Judges:
         The words name the hooks that have changed the arguments: the model may have done as it should.
         """
         job, spec, request = case.job, case.tool.spec, case.job.request
-        if request.unasked is not None:
+        if request.unasked is not None or not spec.provenance:
             return None
-        arguments = from_json(case.text)
-        case.reasons = reasons_for_links(spec, arguments)
-        if not spec.provenance:
-            return None
-        actions = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
-        proposed = ProposedCall(tool=request.tool, arguments=arguments)
-        words, persons = words_of_the_goal(job), persons_values(job)
-        found = without_origin(proposed, spec, request.context, actions, words, persons)
-        if found is None:
+        receipts = await self._receipt_store.receipts(job.ref.partition, request.action_id, request.origins or ())
+        place = made_up(_known(case, receipts), spec, from_json(case.text))
+        if place is None:
             return None
         changed = [record.name for record in case.records if record.verdict is HookVerdict.MODIFY]
         since = f" that it has since {', '.join(changed)} changed the arguments" if changed else ""
-        origin = told(found[1])
-        made_up = f"its {found[0]} must come from {origin}, and no result of this chain holds the value{since}"
-        return case.blocked(made_up, builtin.PROVENANCE)
+        origin = in_words(spec.provenance[place])
+        words = f"its {place} must come from {origin}, and no result of this chain holds the value{since}"
+        return case.blocked(words, builtin.PROVENANCE)
 
     async def _chain(self, case: Case) -> Refusal | None:
         """The reasons that the chain's own judges have sent with the order."""
@@ -156,8 +149,7 @@ class Judges:
         """
         job, request, spec = case.job, case.job.request, case.tool.spec
         if (rules := self._registry.rules.get(spec.name)) is not None:
-            sources = written_over(request.sources or {}, job.arguments, case.text, SourceKind.HOOK)
-            given = request.tenant, from_json(case.text), sources
+            given = request.tenant, from_json(case.text), case.sources
             rule, job.would_ask = rule_for(rules, spec, *given)
             if job.would_ask:
                 _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=spec.name)
@@ -210,6 +202,19 @@ class Judges:
 def not_called(kind: ErrorType, words: str, *, recoverable: bool | None = None) -> Reading:
     """The result of a call that was refused: nothing has happened."""
     return read_failure(Failure(fault_of(kind, words, recoverable=recoverable), Cause.NO_EFFECT))
+
+
+def _known(case: Case, receipts: Mapping[str, Action]) -> Known:
+    """What is known of the values of a call: by its order, those in the user's words and those that a person wrote."""
+    job, spec = case.job, case.tool.spec
+    sources = job.request.sources or {}
+    by_kind: dict[SourceKind, list[Any]] = {}
+    for at, marked in marked_values(spec, from_json(job.arguments or "{}")):
+        source = sources.get(place_text(at))
+        if source is not None:
+            by_kind.setdefault(source.source, []).append(marked)
+    words = [str(value) for value in by_kind.get(SourceKind.GOAL, ())]
+    return Known(words, receipts, job.request.context, by_kind.get(SourceKind.PERSON, []))
 
 
 def _changed(case: Case) -> Reason:

@@ -7,7 +7,7 @@ that asks or refuses, and does not for one that passes.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from haltpoint.chain.model.canonical import canonical
+from haltpoint.chain.model.canonical import form
 from haltpoint.chain.model.references import ANY, KEYS, Part, Place, parse_path, path_text, values_at
 from haltpoint.chain.model.typed import exact, walked
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
@@ -73,9 +73,7 @@ def _same(value: Any, wanted: Any, *, spelled: bool) -> bool:
     """Whether two values are equal, or (`spelled`) two spellings of one, an IBAN with blanks for one."""
     if isinstance(value, bool) or isinstance(wanted, bool):
         return value is wanted
-    return value == wanted or (
-        spelled and isinstance(value, str | int | float) and canonical(value) == canonical(wanted)
-    )
+    return value == wanted or (spelled and isinstance(value, str | int | float) and form(value) == form(wanted))
 
 
 def _values(arguments: Any, path: Sequence[Part]) -> list[tuple[Place, Any]]:

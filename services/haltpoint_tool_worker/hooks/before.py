@@ -13,10 +13,7 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.documents import SHORT
-from haltpoint.chain.checks.places import leaves
-from haltpoint.chain.checks.reasons import about_target
-from haltpoint.chain.checks.sources import MODEL
+from haltpoint.chain.checks.values import about_target, marked_values, place_text, rewritten
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
@@ -60,7 +57,13 @@ class HookRun(Hearing):
     def call(self) -> hook.Call:
         """The call as the next hook sees it: copies, so that only its answer counts."""
         spec = self.tool.spec
-        return hook.Call(spec.name, from_json(self.text or "{}"), spec)
+        return hook.Call(spec.name, from_json(self.text or "{}"), spec, self.sources)
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Where the values come from, as the hooks have left them."""
+        before, now = from_json(self.job.arguments or "{}"), from_json(self.text or "{}")
+        return rewritten(self.tool.spec, self.job.request.sources or {}, before, now, SourceKind.HOOK)
 
     def _act(self, answer: Answer, said: object) -> None:
         if isinstance(said, hook.Modify):
@@ -106,17 +109,19 @@ class HookRun(Hearing):
 
     def _as_it_runs(self, reason: Reason) -> Reason:
         """The reason; in place of one about a value that hooks have changed since, one about what they have written."""
-        spec, place, value = self.tool.spec, reason.parameter, reason.value
-        found = (leaf for leaf in leaves(from_json(self.text or "{}"), spec) if leaf.place[:SHORT] == place)
-        leaf = next(found, None)
-        now = () if leaf is None else (leaf, *leaf.addresses)
-        if place is None or any(about_target(spec.name, one, MODEL).value == value for one in now):
+        spec, place = self.tool.spec, reason.parameter
+        before, now = self._marked(self.job.arguments), self._marked(self.text)
+        is_about_it = place in before and before[place] == reason.value
+        if place is None or not is_about_it or now.get(place) == reason.value:
             return reason
-        if leaf is None:
-            return Reason(
-                kind=reason.kind, words=f"A hook of the worker took {place} out of the call.", parameter=place
-            )
-        return about_target(spec.name, leaf, Source(source=SourceKind.HOOK))
+        if place not in now:
+            words = f"A hook of the worker took {place} out of the call."
+            return Reason(kind=reason.kind, words=words, parameter=place)
+        return about_target(spec.name, place, now[place], Source(source=SourceKind.HOOK))
+
+    def _marked(self, arguments: str) -> dict[str, Any]:
+        values = marked_values(self.tool.spec, from_json(arguments or "{}"))
+        return {place_text(at): value for at, value in values}
 
     def _end(self, words: str) -> None:
         told = f"{self.tool.spec.name} was not called: {words}"

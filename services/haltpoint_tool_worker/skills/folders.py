@@ -13,7 +13,8 @@ The folders are read once, when the worker starts. Whoever may write there decid
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,7 +23,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, Field, RootModel, StringConstraints, ValidationError
 
-from haltpoint.chain.checks.templates import template_faults, washing_faults
+from haltpoint.chain.checks.templates import skill_faults, template_faults
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.contracts.doors import Form, door
 from haltpoint.contracts.results import NextAction, ToolResult
@@ -53,7 +54,9 @@ _TELLING: Final = (
 
 
 class Head(Form):
-    """The front matter. All but `parameters`, `queue` is the convention's; what is for other programs is let be."""
+    """The front matter. The first six are the convention's; what is for other programs is let be. The others say what
+    `@tool` says of a tool; places in the arguments are `to` or `letters[].to`, those of `foreign` are in the data.
+    """
 
     name: str = Field(pattern=_NAME, max_length=64)
     description: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)]
@@ -63,17 +66,26 @@ class Head(Form):
     metadata: dict[str, str] = Field(default_factory=dict)
     parameters: dict[str, Any] = Field(default_factory=lambda: _INPUT)
     queue: str = Field(default="default", pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    read_only: bool = False
+    destructive: bool = False
+    may_clarify: bool = False
+    repeats: bool = False
+    internal: bool = False
+    origins: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    not_targets: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
 
 
-def check_origins(skills: Sequence[Tool], tools: Mapping[str, ToolSpec]) -> None:
-    """Refuse a skill in whose steps a value that needs an origin would come from somewhere else (C6).
-
-    As far as that can be told by the tools of this worker; by the whole catalogue such a skill is internal. Raises
-    HaltpointError HP-034.
+def check_skills(tools: Iterable[Tool]) -> None:
+    """Refuse a skill that does not declare what its tools do, as far as these are tools of this worker; by the whole
+    catalogue such a skill is internal. Raises HaltpointError HP-034.
     """
-    for skill in skills:
-        if skill.spec.plan is not None and (faults := washing_faults(skill.spec.plan, tools)):
-            raise unusable(skill.place, f"{PLAN_FILE}: {'; '.join(faults)}")
+    found = {tool.spec.name: tool for tool in tools}
+    specs = {name: tool.spec for name, tool in found.items()}
+    for name, spec in specs.items():
+        if faults := skill_faults(spec, specs):
+            raise unusable(found[name].place, "; ".join(faults))
 
 
 def skills_in(directories: Sequence[Path]) -> list[Tool]:
@@ -96,10 +108,18 @@ def _skill(folder: Path) -> Tool:
         description=head.description,
         parameters=head.parameters,
         queue=head.queue,
+        destructive=head.destructive,
+        may_clarify=head.may_clarify,
+        repeats=head.repeats,
+        internal=head.internal,
+        provenance=head.origins,
+        targets=head.targets,
+        foreign=head.foreign,
     )
-    inputs = _inputs(folder, spec)
+    inputs = replace(_inputs(folder, spec), not_targets=head.not_targets)
     if (folder / PLAN_FILE).is_file():
-        spec, function = msgspec.structs.replace(spec, plan=_plan(folder, spec)), _admit
+        plan = _plan(folder, spec)
+        spec, function = msgspec.structs.replace(spec, plan=plan, read_only=head.read_only), _admit
     else:
         spec, function = msgspec.structs.replace(spec, read_only=True), _instruct(folder, head.name, text)
     return Tool(spec, function, inputs, Output(), is_async=True, place=str(folder / SKILL_FILE))

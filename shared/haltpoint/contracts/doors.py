@@ -72,9 +72,9 @@ def schema_of(kind: type[Contract], source: Any, handler: GetCoreSchemaHandler) 
     )
 
 
-def target_mark(source: Any, handler: GetCoreSchemaHandler, within: str) -> CoreSchema:
+def target_mark(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
     """The schema of a parameter that says to whom or where (C13)."""
-    return handler(Annotated[source, Field(json_schema_extra={TARGET_MARK: within})])
+    return handler(Annotated[source, Field(json_schema_extra={TARGET_MARK: True})])
 
 
 @cache

@@ -9,17 +9,17 @@ from haltpoint.contracts.base import Contract
 
 
 class SourceKind(StrEnum):
-    """Where a value comes from: the user's words, a person's answer, the task's context, a hook, a whole value of a
-    result, a piece of free text in a result, or the model alone.
+    """Where a value comes from, the first that holds: the user's words, a person, the task's context, a whole value of
+    a result, a text that was read, or the model alone; or a hook, which wrote it later.
     """
 
     GOAL = "goal"
     PERSON = "person"
     CONTEXT = "context"
-    HOOK = "hook"
     RESULT = "result"
     TEXT = "text"
     MODEL = "model"
+    HOOK = "hook"
 
 
 class Source(Contract):
@@ -40,9 +40,9 @@ class Reach(StrEnum):
 
 
 class Grant(Contract):
-    """A yes that covers later calls of a tool: all, one parameter, or one value in it (of a path its folder, `docs/`).
+    """A yes that covers later calls of a tool: all, one parameter, or one value in it.
 
-    `parameter` is a place without numbers: `letters[].to`.
+    `parameter` is a marked place: `letters[].to`.
     """
 
     tool: str

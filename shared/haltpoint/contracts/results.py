@@ -1,11 +1,10 @@
 """The one form in which every result of a tool comes (CONTRACT B, E1)."""
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any, Generic
 
 from msgspec import Meta, field
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract, Seconds
@@ -103,37 +102,22 @@ class Clarification(Contract):
             raise MalformedResultError("two options of a clarification have the same id")
 
 
-class _TargetMark:
-    """The hook by which pydantic reads `Target`, and writes it into the JSON Schema of a parameter that it marks."""
-
-    def __get__(self, target: "Target | None", owner: "type[Target]") -> Callable[[Any, Any], Any]:
-        within = "" if target is None else target.within
-
-        def schema_of(source: Any, handler: Any) -> Any:
-            from haltpoint.contracts import doors  # not all who read messages need pydantic
-
-            return (
-                doors.schema_of(owner, source, handler)
-                if source is owner
-                else doors.target_mark(source, handler, within)
-            )
-
-        return schema_of
-
-
 class Target(Contract):
-    """The thing that a confirmation is about; and the mark of a parameter that says to whom or where (C13).
-
-    `Annotated[str, Target]`, or `Annotated[str, Target(within="/srv/files")]` for a path: inside of the folder nothing
-    is asked.
+    """The thing that a confirmation is about; and the mark of a parameter that says to whom or where (C13):
+    `Annotated[str, Target]`.
     """
 
     id: str = ""
     name: str = ""
     type: str = ""
-    within: str = ""
 
-    __get_pydantic_core_schema__ = _TargetMark()  # type: ignore[assignment]
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        if source is cls:
+            return super().__get_pydantic_core_schema__(source, handler)
+        from haltpoint.contracts.doors import target_mark  # not all who read messages need pydantic
+
+        return target_mark(source, handler)
 
 
 class OnTimeout(StrEnum):
@@ -156,10 +140,6 @@ class Confirmation(Contract):
     reasons: Annotated[tuple[Reason, ...], Meta(description="why it is asked; all of them are one question (G5)")] = ()
     expires: Annotated[Seconds | None, Meta(description="seconds until it is open no more, of a rule (G4)")] = None
     on_timeout: OnTimeout = OnTimeout.FAIL
-
-    def __post_init__(self) -> None:
-        if self.target.within:  # it belongs to the parameter, not to the question
-            force_setattr(self, "target", replace(self.target, within=""))
 
 
 class HookVerdict(StrEnum):

@@ -73,9 +73,10 @@ _NOT_DECLARED: Final = ("hooks", "inside", "gone")
 class ToolSpec(Contract):
     """What a tool declares (A), as it is in the catalogue. Without any effect flag a tool is started at most once.
 
-    By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6), and `targets` the
-    folder, or nothing, of what says to whom or where. `hooks` are the worker's that match, in the order they run in
-    (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more; so is `inside`.
+    By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6); `targets` are the
+    places of what says to whom or where, as its worker has marked them (C13). `hooks` are the worker's that match, in
+    the order they run in (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more; so
+    is `inside`.
     """
 
     name: str
@@ -87,8 +88,7 @@ class ToolSpec(Contract):
     idempotent: bool = False
     destructive: bool = False
     may_clarify: bool = False
-    repeats: Annotated[bool, Meta(description="the same call may take effect again without a question (C14)")] = False
-    polls: Annotated[bool, Meta(description="the same call may give another result each time (C14)")] = False
+    repeats: Annotated[bool, Meta(description="the same call may be made again without a question (C6, C14)")] = False
     internal: bool = False
     queue: str = "default"
     timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
@@ -102,10 +102,8 @@ class ToolSpec(Contract):
     confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
         False
     )
-    outward: Annotated[bool, Meta(description="read-only, and its arguments leave the system (C13)")] = False
     provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    targets: dict[str, str] = field(default_factory=dict)
-    new: Annotated[tuple[str, ...], Meta(description="places in the arguments that the call itself makes (C13)")] = ()
+    targets: tuple[str, ...] = ()
     foreign: Annotated[tuple[str, ...], Meta(description="places in the data that strangers write (C13)")] = ()
     hooks: tuple[str, ...] = ()
     plan: Annotated[Plan | None, Meta(description="the steps of a skill that a chain of its own carries out")] = None

@@ -6,7 +6,7 @@ from haltpoint.tools import hooks as hook
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.declaration import Tool, register, tool, tool_of, tools_in
 from haltpoint.tools.errors import DeclarationError, ToolError
-from haltpoint.tools.provenance import Foreign, FromResult, New
+from haltpoint.tools.provenance import Foreign, FromResult, NotTarget
 from haltpoint.tools.reconcile import NOT_HAPPENED, UNKNOWN, Happened
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "FromResult",
     "Happened",
     "MalformedResultError",
-    "New",
+    "NotTarget",
     "Option",
     "Retry",
     "Target",

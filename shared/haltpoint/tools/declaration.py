@@ -17,13 +17,12 @@ A tools module may define what its tools need, opened once by each worker and gi
 """
 
 import inspect
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -39,8 +38,6 @@ from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_asy
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_URL: Final = re.compile(r'"format": "uri"|"(?:\w*_|\w*[a-z0-9](?=U))?(?i:ur[il])s?": \{')
-"""In a schema as JSON: a format, or a name of a parameter, by which it takes a URL: `url`, `page_url`, `imageUri`."""
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
 """Tools made by `register`: the module that called it -> place of the call -> tool."""
@@ -56,15 +53,12 @@ class Traits(TypedDict, total=False):
     destructive: bool
     may_clarify: bool
     repeats: bool
-    polls: bool
     internal: bool
-    outward: bool
     queue: str
     timeout: str | float
     strikes: int
     says: str
     no_effect: tuple[type[BaseException], ...]
-    confirmed: Literal["own"]
     preview: Callable[..., Any]
     retry: Retry
     reconcile: Callable[..., Any]
@@ -82,7 +76,6 @@ _CONTRADICTIONS: Final = (
     ("read_only", "preview", ": a preview tells what a call would change"),
     ("read_only", "effect_key", ": a read-only tool has no effect"),
     ("read_only", "undo", ": there is nothing to undo"),
-    ("read_only", "repeats", ": repeats is for effects; a read-only tool whose results change says polls=True"),
     ("repeats", "effect_key", ": the effect happens once"),
 )
 """Pairs of traits that no tool has, and why."""
@@ -165,10 +158,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
                 f"{', '.join(unknown)}: no such trait; there are {', '.join(Traits.__annotations__)}"
             )
         hints = hints_of(function, local_names)
-        if (own := traits.get("confirmed", "own")) != "own":
-            raise DeclarationError(f"confirmed={own!r}: say 'own' when the parameter `confirmed` is not an approval")
-        is_own = "confirmed" in traits or bool(traits.get("read_only"))
-        inputs = read_inputs(function, hints, confirmed_is_own=is_own, one_of=traits.get("one_of", ()))
+        read_only = bool(traits.get("read_only"))
+        inputs = read_inputs(function, hints, read_only=read_only, one_of=traits.get("one_of", ()))
         output = read_output(hints)
         spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
         takes = {
@@ -194,15 +185,9 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
         raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
     if "effect_ttl" in traits and "effect_key" not in traits:
         raise DeclarationError("effect_ttl needs an effect_key")
-    if traits.get("polls") and not traits.get("read_only"):
-        words = "a tool with effects that may take effect again says repeats=True"
-        raise DeclarationError(f"polls needs read_only=True: {words}")
-    if traits.get("outward") and not traits.get("read_only"):
-        raise DeclarationError("outward is for read-only tools; of others the targets are looked at anyway")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
-    flags.setdefault("outward", "read_only" in said and _URL.search(json.dumps(inputs.schema)) is not None)
     try:
         spec = ToolSpec(
             name=name,
@@ -221,7 +206,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
             confirms=inputs.confirms,
             targets=inputs.targets,
-            new=inputs.new,
             foreign=output.foreign,
             **flags,
         )

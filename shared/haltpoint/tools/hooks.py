@@ -25,6 +25,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar
 
+from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.tools.declaration import seconds_of
@@ -39,11 +40,14 @@ _TIMEOUT: Final = "5s"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as a hook sees it: `arguments` are JSON values, a copy for each hook. In a test, `tool` is enough."""
+    """A call as a hook sees it: `arguments` are JSON values, a copy for each hook. `sources` say where the values at
+    its marked places come from (`to`, `letters[0].to`). In a test, `tool` is enough.
+    """
 
     tool: str
     arguments: dict[str, Any] = field(default_factory=dict)
     spec: ToolSpec = field(default_factory=lambda: ToolSpec(name=""))
+    sources: dict[str, Source] = field(default_factory=dict)
 
     @property
     def call_type(self) -> ToolKind:

@@ -1,4 +1,4 @@
-"""Marks in types (CONTRACT A, C6, C13): where a value must come from, to whom or where it goes, who makes or writes it.
+"""Marks in types (CONTRACT A, C6, C13): where a value must come from, to whom or where it goes, who writes it.
 
 A mark is on a parameter or a result, or anywhere inside of its type: a field of a model, a dataclass or a
 TypedDict, what a list holds, behind an alias or an Optional. It is found where pydantic finds it, in the JSON Schema,
@@ -20,9 +20,9 @@ GOAL: Final = "goal"
 _PATH: Final = re.compile(r"goal|[A-Za-z0-9_-]{1,64}(\[\])?(\.[A-Za-z0-9_-]+(\[\]|\{\})*)+")
 _NAME: Final = re.compile(r"[^.\[\]]+")
 _FROM_RESULT: Final = "x-from-result"
-_NEW: Final = "x-new"
+_NOT_TARGET: Final = "x-not-target"
 _FOREIGN: Final = "x-foreign"
-_MARKS: Final = {_FROM_RESULT: "FromResult", TARGET_MARK: "Target", _NEW: "New", _FOREIGN: "Foreign"}
+_MARKS: Final = {_FROM_RESULT: "FromResult", TARGET_MARK: "Target", _NOT_TARGET: "NotTarget", _FOREIGN: "Foreign"}
 _SAME_PLACE: Final = ("anyOf", "oneOf", "allOf")
 _KNOWN: Final = frozenset({*_MARKS, "$ref", "$defs", "properties", "items", "prefixItems", *_SAME_PLACE})
 
@@ -54,13 +54,13 @@ class FromResult:
         return {**schema, _FROM_RESULT: [*schema.get(_FROM_RESULT, ()), self.origins]}
 
 
-class New:
-    """Marks a value that the call itself makes, which is no target: a slug, the key of a new row."""
+class NotTarget:
+    """Marks a value that is no target, whatever its name: `Annotated[str, NotTarget]` for the slug of a new page."""
 
     @staticmethod
     def __get_pydantic_json_schema__(core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Called by pydantic."""
-        return {**handler(core_schema), _NEW: True}
+        return {**handler(core_schema), _NOT_TARGET: True}
 
 
 class Foreign:
@@ -99,14 +99,14 @@ def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str,
     return found
 
 
-def targets_in(schema: dict[str, Any]) -> dict[str, str]:
-    """The places of values that say to whom or where, each with its folder (C13). Raises DeclarationError."""
-    return dict(_places(schema, TARGET_MARK))
+def targets_in(schema: dict[str, Any]) -> tuple[str, ...]:
+    """The places that an author marks with `Target` (C13). Raises DeclarationError."""
+    return tuple(place for place, _ in _places(schema, TARGET_MARK))
 
 
-def new_in(schema: dict[str, Any]) -> tuple[str, ...]:
-    """The places of values that the call makes. Raises DeclarationError."""
-    return tuple(place for place, _ in _places(schema, _NEW))
+def not_targets_in(schema: dict[str, Any]) -> tuple[str, ...]:
+    """The places that an author marks with `NotTarget`. Raises DeclarationError."""
+    return tuple(place for place, _ in _places(schema, _NOT_TARGET))
 
 
 def foreign_in(schema: dict[str, Any]) -> tuple[str, ...]:

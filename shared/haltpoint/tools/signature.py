@@ -20,7 +20,7 @@ from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.provenance import foreign_in, new_in, origins_in, targets_in, without_marks
+from haltpoint.tools.provenance import foreign_in, not_targets_in, origins_in, targets_in, without_marks
 
 Function = Callable[..., Any]
 Groups = tuple[tuple[str, ...], ...]
@@ -41,7 +41,7 @@ class Inputs:
     """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field.
 
     `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7);
-    `unguarded`: it has one that a model may set, though it is not declared as its own.
+    `unguarded`: it has one that a model may set, though the tool has effects.
     """
 
     model: type[BaseModel]
@@ -49,8 +49,8 @@ class Inputs:
     context: str | None
     schema: dict[str, Any]
     provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    targets: dict[str, str] = field(default_factory=dict)
-    new: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    not_targets: tuple[str, ...] = ()
     confirms: bool = False
     unguarded: bool = False
 
@@ -87,7 +87,7 @@ def place_of(function: Function) -> str:
 
 
 def read_inputs(
-    function: Function, hints: Mapping[str, Any], *, confirmed_is_own: bool = False, one_of: Groups = ()
+    function: Function, hints: Mapping[str, Any], *, read_only: bool = False, one_of: Groups = ()
 ) -> Inputs:
     """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` unless
     `confirmed_is_own`. Of each group in `one_of` a call has to give a parameter. Raises DeclarationError.
@@ -110,7 +110,7 @@ def read_inputs(
                 raise DeclarationError(f"parameters {context!r} and {name!r} are both the context")
             context = name
             continue
-        if name == CONFIRMED and not confirmed_is_own and _is_false(hint, parameter.default):
+        if name == CONFIRMED and not read_only and _is_false(hint, parameter.default):
             confirms = True
             continue
         if hint is None:
@@ -129,9 +129,9 @@ def read_inputs(
         if any(name in group for group in one_of):
             raise DeclarationError(f"one_of={one_of!r}: every call gives {name}: give it a default, or leave it out")
     origins = origins_in(schema, adapter.core_schema)
-    unguarded = not confirmed_is_own and '"boolean"' in json.dumps(schema.get("properties", {}).get(CONFIRMED))
-    targets, new = targets_in(schema), new_in(schema)
-    return Inputs(model, names, context, without_marks(schema), origins, targets, new, confirms, unguarded)
+    unguarded = not read_only and '"boolean"' in json.dumps(schema.get("properties", {}).get(CONFIRMED))
+    targets, not_targets = targets_in(schema), not_targets_in(schema)
+    return Inputs(model, names, context, without_marks(schema), origins, targets, not_targets, confirms, unguarded)
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:

@@ -27,6 +27,7 @@ from tests.support.desk import LOOKUP, NOTE, SEND, Desk
 TELL = ToolSpec(
     name="tell",
     kind=ToolKind.SKILL,
+    may_clarify=True,
     parameters={"type": "object", "properties": {"who": {"type": "string"}}},
     plan=plan(
         tool_step("find", call("lookup", query={"$from": "input.who"})),

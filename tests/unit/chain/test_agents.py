@@ -33,7 +33,7 @@ from tests.unit.chain.story import START, Story
 GOAL = "Refund order 17 of ann@shop.example"
 FIND = spec("find_order")
 REFUND = ToolSpec(name="refund", provenance={"order_id": ("find_order.id",)})
-MAIL = ToolSpec(name="mail", targets={"to": ""})
+MAIL = ToolSpec(name="mail", targets=("to",))
 TOOLS = {one.name: one for one in (FIND, REFUND, MAIL)}
 FILE = Agents(
     agents=(

@@ -20,7 +20,7 @@ TO = {
     "required": ["to"],
     "additionalProperties": False,
 }
-DROP = spec("drop", read_only=False, destructive=True, parameters=TO, targets={"to": ""})
+DROP = spec("drop", read_only=False, destructive=True, parameters=TO, targets=("to",))
 
 
 def sure(preview: str = "", digest: str = "d", arguments: str | None = None) -> Outcome:
@@ -64,10 +64,7 @@ def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> N
     digest = digest_of(order.action.id, "drop", arguments, "of 1 page")
     edited = Approval(digest=digest, by="ann", proposed='{"to":"u1"}', edited_by="ann", preview="1 page")
     assert order.approval == edited
-    assert {place: source.source for place, source in order.sources.items()} == {
-        "to": SourceKind.PERSON,
-        "days": SourceKind.PERSON,
-    }
+    assert {place: source.source for place, source in order.sources.items()} == {"to": SourceKind.PERSON}
     told.result()
     assert told.chain.approvals == {}
 

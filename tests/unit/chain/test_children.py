@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from haltpoint.chain.checks.templates import (
     calls_inside,
     fill,
+    skill_faults,
     template_faults,
-    washing_faults,
     with_skills,
     with_those_inside,
 )
@@ -23,7 +23,7 @@ from haltpoint.contracts.base import action_of, child_id, levels_of, root_of
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.policy import Pattern, Targets, Treatment
+from haltpoint.contracts.policy import Pattern, Treatment
 from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step
@@ -37,6 +37,7 @@ PARAMETERS = {
     "required": ["who"],
     "additionalProperties": False,
 }
+WHO = {"$from": "input.who"}
 FIND = spec("find", may_clarify=True)
 SEND = ToolSpec(name="send", provenance={"to": ("find.id",)})
 TELL = plan(
@@ -50,7 +51,7 @@ TELL = plan(
 
 
 def skill(name: str = "tell", steps: Plan = TELL, **more: Any) -> ToolSpec:
-    given: dict[str, Any] = {"parameters": PARAMETERS} | more
+    given: dict[str, Any] = {"parameters": PARAMETERS, "may_clarify": True} | more
     return ToolSpec(name=name, kind=ToolKind.SKILL, description="Tell somebody.", plan=steps, **given)
 
 
@@ -154,90 +155,126 @@ def test_steps_that_will_do_have_no_faults() -> None:
     assert template_faults(TELL, PARAMETERS) == ()
 
 
-def test_what_a_skill_may_do_follows_from_its_tools_however_deep() -> None:
-    looks = skill("looks", plan(tool_step("a", call("find", query={"$from": "input.who"}))), read_only=False)
-    tells = skill("tells", plan(tool_step("a", call("tell", who={"$from": "input.who"}))), read_only=True)
-    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))))
-    passes_on = skill("passes_on", plan(tool_step("a", call("passes", who={"$from": "input.words"}))))
-    wipes = ToolSpec(name="wipe", destructive=True)
-    wiping = skill("wiping", plan(tool_step("a", call("wipes_too"))), read_only=True)
-    wipes_too = skill("wipes_too", plan(tool_step("a", call("wipe"))))
-    gone = skill("gone", plan(tool_step("a", call("nobody"))), read_only=True)
-    hidden = skill("hidden", plan(tool_step("a", call("secret"))))
-    secret = ToolSpec(name="secret", internal=True)
-    found = with_skills(
-        {
-            one.name: one
-            for one in (
-                wiping,
-                passes_on,
-                FIND,
-                SEND,
-                skill(),
-                looks,
-                tells,
-                passes,
-                wipes,
-                wipes_too,
-                gone,
-                hidden,
-                secret,
-            )
-        }
-    )
-    assert (found["looks"].read_only, found["looks"].may_clarify) == (True, True)
-    assert (found["tell"].read_only, found["tells"].read_only, found["gone"].read_only) == (False, False, False)
-    assert found["tell"].provenance == {}, "what goes to send comes from find"
-    assert found["passes"].provenance == {"who": ("find.id",)}
-    assert found["passes_on"].provenance == {"words": ("find.id",)}
-    assert (found["wipes_too"].destructive, found["wiping"].destructive) == (True, True)
-    assert (found["hidden"].internal, found["tells"].internal) == (True, False)
-    assert found["find"] == FIND
-    assert calls_inside(tells.plan or TELL, found) == 3
+def declared(steps: Plan, *specs: ToolSpec, **more: Any) -> str:
+    """What is wrong with the declaration of a skill, among these tools."""
+    found = skill("does", steps, **more)
+    return "; ".join(skill_faults(found, {one.name: one for one in (FIND, SEND, found, *specs)}))
 
 
-def test_c6_an_argument_that_would_need_two_origins_is_no_models_to_give() -> None:
-    """What was found as a person is not proved to be a page: held to the first origin only, it would pass as one."""
-    who = {"$from": "input.who"}
-    publish = ToolSpec(name="publish", provenance={"page": ("pages.id",)})
-    both = skill("both", plan(tool_step("a", call("send", to=who)), tool_step("b", call("publish", page=who))))
-    twice = skill("twice", plan(tool_step("a", call("send", to=who)), tool_step("b", call("send", to=who))))
-    found = {one.name: one for one in tools(FIND, SEND, publish, both, twice)}
-    assert found["both"].internal
-    assert not found["twice"].internal
-    assert found["twice"].provenance == {"who": ("find.id",)}
+@pytest.mark.parametrize(
+    ("flag", "fault"),
+    [
+        ({"read_only": True}, "read_only: wipe has effects"),
+        ({"repeats": True}, "repeats: wipe does not say so"),
+        ({"destructive": False}, "destructive: wipe says so; write `destructive: true`"),
+        ({"internal": False}, "internal: wipe says so; write `internal: true`"),
+        ({"may_clarify": False}, "may_clarify: wipe says so; write `may_clarify: true`"),
+    ],
+)
+def test_a_skill_declares_what_its_tools_do(flag: dict[str, bool], fault: str) -> None:
+    wipe = ToolSpec(name="wipe", destructive=True, internal=True, may_clarify=True)
+    steps = plan(tool_step("a", call("wipe"), call("nobody")))
+    right = {"destructive": True, "internal": True, "may_clarify": True}
+    assert declared(steps, wipe, **right) == ""
+    assert declared(steps, wipe, **(right | flag)) == fault
+
+
+def test_a_skill_of_tools_that_read_or_repeat_may_say_so() -> None:
+    poll = spec("poll", repeats=True)
+    beep = spec("beep", read_only=False, repeats=True)
+    assert declared(plan(tool_step("a", call("poll"))), poll, read_only=True) == ""
+    assert declared(plan(tool_step("a", call("poll"), call("beep"))), poll, beep, repeats=True) == ""
+
+
+def test_no_model_calls_a_skill_that_declares_less_by_the_tools_of_all_workers() -> None:
+    wipes = skill("wipes", plan(tool_step("a", call("wipe"))))
+    found = {one.name: one for one in tools(ToolSpec(name="wipe", destructive=True), wipes, FIND, SEND, skill())}
+    assert (found["wipes"].internal, found["tell"].internal, found["find"]) == (True, False, FIND)
+
+
+def test_the_actions_inside_of_a_skill_are_counted_however_deep() -> None:
+    tells = plan(tool_step("a", call("tell", who={"$from": "input.who"})))
+    assert calls_inside(tells, {one.name: one for one in (FIND, SEND, skill())}) == 3
 
 
 LETTER = ToolSpec(
-    name="post", provenance={"letter.to": ("find.id",), "copies[].to": ("find.all[].id",), "tags": ("find.tags[]",)}
+    name="post",
+    provenance={"letter.to": ("find.id",), "copies[].to": ("find.all[].id", "goal"), "tags": ("find.tags[]",)},
+    targets=("whom", "letters[].at"),
 )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "needed"),
+    ("arguments", "marks"),
     [
-        ({"letter": {"to": {"$from": "input.who"}}}, {"who": ("find.id",)}),
-        ({"letter": {"to": {"$from": "input.who.id"}}}, {"who.id": ("find.id",)}),
-        ({"letter": {"$from": "input.letter"}}, {"letter.to": ("find.id",)}),
-        ({"letter": {"content": {"$from": "input.words"}}}, {}),
-        ({"letter": {"to": "u1"}}, {}),
-        ({"copies": [{"to": "u1"}, {"to": {"$from": "input.who"}}]}, {"who": ("find.all[].id",)}),
-        ({"copies": {"$from": "input.copies"}}, {"copies[].to": ("find.all[].id",)}),
-        ({"tags": {"$from": "input.tags"}}, {"tags": ("find.tags[]",)}),
-        ({"tags": [{"$from": "input.tag"}, "mine"]}, {"tag": ("find.tags[]",)}),
-        ({"letter": {"to": {"$from": "find.data.id"}}}, {}),
-        ({"letter": {"to": {"$from": "find.data.selected.id"}}}, {}),
-        ({"letter": {"to": {"$from": "person.data.said"}}}, {}),
-        ({"copies": [{"to": {"$from": "find.data.all[1].id"}}]}, {}),
-        ({"tags": {"$from": "find.data.tags"}}, {}),
-        ({"tags": [{"$from": "find.data.tags[0]"}]}, {}),
+        ({"letter": {"to": {"$from": "input.who"}}}, {"provenance": {"who": ("find.id",)}}),
+        ({"letter": {"to": {"$from": "input.who.id"}}}, {"provenance": {"who.id": ("find.id",)}}),
+        ({"letter": {"$from": "input.letter"}}, {"provenance": {"letter.to": ("find.id",)}}),
+        ({"copies": [{"to": {"$from": "input.who"}}]}, {"provenance": {"who": ("find.all[].id",)}}),
+        ({"copies": {"$from": "input.copies"}}, {"provenance": {"copies[].to": ("goal",)}}),
+        ({"tags": [{"$from": "input.tag"}, "mine"]}, {"provenance": {"tag": ("find.tags[]",)}}),
+        ({"whom": {"$from": "input.who"}}, {"targets": ("who",)}),
+        ({"whom": {"$from": "input.who.mail"}}, {"targets": ("who",)}),
+        ({"whom": [{"$from": "input.who"}]}, {"provenance": {"who": ("goal",)}}),
+        ({"letters": {"$from": "input.letters"}}, {"targets": ("letters[].at",)}),
+        ({"letters": [{"at": {"$from": "input.who"}}]}, {"targets": ("who",)}),
     ],
 )
-def test_c6_a_skills_argument_needs_the_origin_of_what_it_becomes(
-    arguments: dict[str, Any], needed: dict[str, tuple[str, ...]]
+def test_c13_an_argument_of_a_skill_is_marked_as_what_it_becomes(
+    arguments: dict[str, Any], marks: dict[str, Any]
 ) -> None:
-    found = {one.name: one for one in tools(FIND, LETTER, ToolSpec(name="echo"), skill("posts", posting(arguments)))}
-    assert (found["posts"].internal, found["posts"].provenance) == (False, needed)
+    assert declared(posting(arguments), LETTER, **marks) == ""
+    assert "becomes" in declared(posting(arguments), LETTER)
+    closed = {one.name: one for one in tools(FIND, LETTER, skill("posts", posting(arguments)))}
+    assert closed["posts"].internal
+
+
+@pytest.mark.parametrize(
+    ("arguments", "marks", "words"),
+    [
+        (
+            {"copies": [{"to": {"$from": "input.who"}}]},
+            {"provenance": {"who": ("find.all[].id", "find.name")}},
+            "becomes copies[].to of post, which comes from find.all[].id or the user's words; write `origins: {who",
+        ),
+        ({"letter": {"to": {"$from": "input.who"}}}, {"targets": ("who",)}, "write `origins: {who: [...]}`"),
+        (
+            {"whom": {"$from": "input.who"}},
+            {"targets": ("words",)},
+            "input.who becomes whom of post, which says to whom or where; write `targets: [who]`",
+        ),
+        ({"whom": {"$from": "input.who"}}, {"targets": ("who.mail",)}, "write `targets: [who]`"),
+    ],
+)
+def test_c13_another_mark_is_not_enough(arguments: dict[str, Any], marks: dict[str, Any], words: str) -> None:
+    assert words in declared(posting(arguments), LETTER, **marks)
+
+
+def test_c6_an_argument_that_becomes_two_things_needs_an_origin_that_both_take() -> None:
+    """What was found as a person is not proved to be a page: held to the first origin only, it would pass as one."""
+    publish = ToolSpec(name="publish", provenance={"page": ("pages.id",)})
+    who = {"$from": "input.who"}
+    both = plan(tool_step("a", call("send", to=who)), tool_step("b", call("publish", page=who)))
+    assert "becomes page of publish" in declared(both, publish, provenance={"who": ("find.id",)})
+    assert "becomes to of send" in declared(both, publish, provenance={"who": ("pages.id",)})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"letter": {"content": {"$from": "input.words"}}},
+        {"letter": {"to": "u1"}, "whom": "ann@x.org"},
+        {"letter": {"to": {"$from": "find.data.id"}}},
+        {"letter": {"to": {"$from": "find.data.selected.id"}}},
+        {"letter": {"to": {"$from": "person.data.said"}}},
+        {"copies": [{"to": {"$from": "find.data.all[1].id"}}]},
+        {"tags": {"$from": "find.data.tags"}},
+        {"tags": [{"$from": "find.data.tags[0]"}]},
+        {"whom": {"$from": "find.data.mail"}},
+    ],
+)
+def test_c6_what_the_author_wrote_and_what_an_origin_gives_needs_no_mark(arguments: dict[str, Any]) -> None:
+    assert declared(posting(arguments), LETTER) == ""
 
 
 @pytest.mark.parametrize(
@@ -258,27 +295,58 @@ def test_c6_a_skills_argument_needs_the_origin_of_what_it_becomes(
     ],
 )
 def test_c6_no_skill_makes_an_origin_of_what_another_tool_gives_back(arguments: dict[str, Any]) -> None:
-    """What it gives back may be what a model has put in. No model can call such a skill."""
-    found = {one.name: one for one in tools(FIND, LETTER, ToolSpec(name="echo"), skill("posts", posting(arguments)))}
-    assert found["posts"].internal
-    assert washing_faults(posting(arguments), found)
+    """What it gives back may be what a model has put in."""
+    assert "and has no such source" in declared(posting(arguments), LETTER)
 
 
 def test_c6_the_whole_of_a_result_is_an_origin_too() -> None:
     whole = ToolSpec(name="post", provenance={"letter": ("find",)})
-    assert washing_faults(posting({"letter": {"$from": "find.data"}}), {"post": whole}) == ()
-    assert washing_faults(posting({"letter": {"$from": "find.data.letter"}}), {"post": whole}) != ()
+    assert declared(posting({"letter": {"$from": "find.data"}}), whole) == ""
+    assert declared(posting({"letter": {"$from": "find.data.letter"}}), whole) != ""
 
 
 def test_c6_a_skill_within_a_skill_makes_no_origin_either() -> None:
-    inner = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))))
+    inner = skill("passes", plan(tool_step("a", call("send", to=WHO))), provenance={"who": ("find.id",)})
     outer = plan(
-        tool_step("echo", call("echo", words={"$from": "input.who"})),
+        tool_step("echo", call("echo", words=WHO)),
         tool_step("a", call("passes", who={"$from": "echo.data.words"}), after=("echo",)),
     )
-    found = {one.name: one for one in tools(FIND, SEND, ToolSpec(name="echo"), inner, skill("outer", outer))}
-    assert not found["passes"].internal
-    assert found["outer"].internal
+    assert "becomes who of passes" in declared(outer, ToolSpec(name="echo"), inner)
+
+
+MAIL = spec("mail", foreign=("mails[].sender",))
+READS = tool_step("a", call("mail"))
+WHOLE = "write `foreign: ['']`"
+
+
+@pytest.mark.parametrize(
+    ("steps", "foreign", "fault"),
+    [
+        (plan(READS), ("mails[].sender",), ""),
+        (plan(READS), ("",), ""),
+        (plan(READS), (), "strangers write mails[].sender in the result of mail; write `foreign: ['mails[].sender']`"),
+        (plan(tool_step("a", call("find"))), (), ""),
+        (plan(READS, tool_step("b", call("find", q={"$from": "a.data.mails[0].id"}))), ("mails[].sender",), ""),
+        (plan(READS, tool_step("b", call("find", q={"$from": "a.data.mails[0].sender"}))), ("mails[].sender",), WHOLE),
+        (plan(READS, tool_step("b", call("find", q={"$from": "a.data"}))), ("mails[].sender",), WHOLE),
+        (plan(READS, tool_step("b", call("find", q={"$from": "a.data"}))), ("",), ""),
+    ],
+)
+def test_c13_what_strangers_write_stays_theirs_in_the_result_of_a_skill(
+    steps: Plan, foreign: tuple[str, ...], fault: str
+) -> None:
+    found = declared(steps, MAIL, foreign=foreign)
+    assert fault in found
+    assert bool(found) == bool(fault)
+
+
+def test_c13_what_strangers_write_feeds_no_marked_place() -> None:
+    post = ToolSpec(name="post", targets=("to",), provenance={"id": ("mail.mails[].sender",)})
+    sender = {"$from": "a.data.mails[0].sender"}
+    to = plan(READS, tool_step("b", call("post", to=sender)))
+    assert "becomes to of post, and strangers write it" in declared(to, MAIL, post, foreign=("",))
+    own = plan(READS, tool_step("b", call("post", id=sender)))
+    assert "becomes id of post, and strangers write it" in declared(own, MAIL, post, foreign=("",))
 
 
 def posting(arguments: dict[str, Any]) -> Plan:
@@ -518,7 +586,7 @@ def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
 
 
 def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
-    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))), hooks=("rules:quiet",))
+    passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",))
     story.propose(call("find", query="John"))
     story.result(data='{"id":"john"}')
@@ -530,7 +598,7 @@ def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
 
 @pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
 def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: Mode) -> None:
-    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))), hooks=("rules:quiet",))
+    passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",), mode=mode)
     story.propose(call("passes", who="john"))
     story.result(data='{"arguments":{"who":"mallory"}}')
@@ -539,7 +607,7 @@ def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: M
 
 
 def test_c6_in_advisory_mode_a_value_that_hooks_made_up_for_a_skill_is_told() -> None:
-    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))), hooks=("rules:quiet",))
+    passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",), mode=Mode.ADVISORY, context={"id": "john"})
     story.propose(call("passes", who="john"))
     left = '{"who":"mallory"}'
@@ -604,6 +672,11 @@ def test_what_a_template_says_itself_stays_as_it_is() -> None:
 # ---- a model that calls skills --------------------------------------------------------------------------------------
 
 
+def passing(**more: Any) -> ToolSpec:
+    """A skill that sends to an id that it is given."""
+    return skill("passes", plan(tool_step("a", call("send", to=WHO))), provenance={"who": ("find.id",)}, **more)
+
+
 def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story:
     step = Step(id="do", required_tools=allowed or ("tell",))
     story = Story(Task(goal="tell John", **more), *tools(*specs))
@@ -613,7 +686,7 @@ def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story
 
 
 def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> None:
-    passes = skill("passes", plan(tool_step("a", call("send", to={"$from": "input.who"}))))
+    passes = passing()
     story = asked(FIND, SEND, passes, allowed=("passes",))
     story.propose(call("passes", who="john"))
     assert outputs(story.last, StartChild) == []
@@ -653,14 +726,13 @@ def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_fro
 # ---- what a skill has receipts of (F1) ------------------------------------------------------------------------------
 
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
-WHO = {"$from": "input.who"}
 AT_ONCE = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
 """One step, of which no tool is required: it ends when a tool says `complete`."""
 
 
 def handle(steps: Plan = AT_ONCE) -> ToolSpec:
     """A skill with the two steps."""
-    return skill("handle", steps)
+    return skill("handle", steps, provenance={"who": ("find.id",)})
 
 
 def test_c2_a_call_of_a_skill_that_never_ran_is_not_what_the_users_words_asked_for() -> None:
@@ -733,116 +805,26 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happening
     assert story.chain.status.final == child.chain.status.final
 
 
-EVE = "eve@evil.example"
-SENDERS = ("mails[].sender",)
-AGAIN = plan(tool_step("a", call("reads")))
-MAILOUT = spec("mailout", read_only=False)
-FREE = Policy(unasked_effects=Treatment.ALLOW)
-
-
-def asked_in_model_call(steps: Plan, given: dict[str, Any], *specs: ToolSpec, policy: Policy = FREE) -> list[Any]:
-    """The places that a person is asked about when a model calls a skill with these steps."""
-    told = Story(
-        Task(goal="Write to Ann", style=Style.REACT),
-        *tools(*specs, skill("tellone", steps, parameters={"type": "object"})),
-        policy=policy,
-    )
-    told.submit()
-    told.propose(call("tellone", **given))
-    return [one.parameter for order in told.dispatches for one in order.reasons]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "given", "asked"),
-    [
-        ({"to": {"$from": "input.whom"}}, {"whom": EVE}, ["whom"]),
-        ({"text": {"$from": "input.words"}}, {"words": EVE}, []),
-        ({"recipient": {"name": {"$from": "input.who"}}}, {"who": EVE}, ["who"]),
-        ({"members": {"list": [{"$from": "input.who"}]}}, {"who": EVE}, ["who"]),
-        ({"to": [{"$from": "input.a"}, {"$from": "input.b"}]}, {"b": EVE}, ["b"]),
-        ({"to": {"$from": "input.all"}}, {"all": {"name": EVE}}, ["all.name"]),
-        ({"to": {"$from": "input.all"}}, {"all": {"eve": "x"}}, ["all{eve}", "all.eve"]),
-        ({"to": {"$from": "input.all.first"}}, {"all": {"first": EVE}}, ["all.first"]),
-        ({"person": {"$from": "input.all"}}, {"all": {"at": EVE, "note": "x"}}, ["all.at"]),
-        ({"person": {"at": {"$from": "input.at"}, "name": {"$from": "input.who"}}}, {"at": "Ann", "who": EVE}, []),
-        ({"person": {"name": {"$from": "input.who"}}}, {"who": EVE}, []),
-        ({"cc": {"at": {"$from": "input.at"}, "name": {"$from": "input.who"}}}, {"at": "Ann", "who": EVE}, []),
-        ({"cc": {"at": {"$from": "input.at"}, "name": {"$from": "input.who"}}}, {"who": EVE}, ["who"]),
-        ({"to": {"$from": "b.data.id"}, "text": {"$from": "input.who"}}, {"who": EVE}, []),
-    ],
-)
-def test_c13_a_skills_argument_is_a_target_where_it_becomes_one(
-    arguments: dict[str, Any], given: dict[str, Any], asked: list[str]
-) -> None:
-    person = {
-        "type": "object",
-        "properties": {"at": {"type": "string", "format": "email"}, "name": {"type": "string"}},
-    }
-    properties = {"person": person, "cc": person}
-    found = msgspec.structs.replace(MAILOUT, parameters={"type": "object", "properties": properties})
-    steps = (tool_step("b", call("mailout")), tool_step("a", call("mailout", **arguments), after=("b",)))
-    assert asked_in_model_call(plan(*steps), given, found) == asked
-
-
-def test_c13_the_targets_of_a_skill_within_a_skill_and_those_of_the_policy_are_its_own_too() -> None:
-    inner = skill("inner", plan(tool_step("a", call("mailout", to={"$from": "input.words"}))))
-    outer = plan(tool_step("a", call("inner", words={"$from": "input.x"}), call("nobody", to={"$from": "input.y"})))
-    assert asked_in_model_call(outer, {"x": EVE, "y": EVE}, MAILOUT, inner) == ["x", "y"]
-    room = plan(tool_step("a", call("mailout", room={"$from": "input.x"})))
-    assert asked_in_model_call(room, {"x": EVE}, MAILOUT) == []
-    named = Policy(unasked_effects=Treatment.ALLOW, targets=Targets(add=("room",)))
-    assert asked_in_model_call(room, {"x": EVE}, MAILOUT, policy=named) == ["x"]
-
-
-@pytest.mark.parametrize(("second", "asked"), [({"at": "/srv"}, []), ({"at": "/tmp"}, ["x"]), ({"at": ""}, ["x"])])
-def test_c13_a_skills_argument_has_the_folder_of_its_tools_when_they_have_the_same(
-    second: dict[str, str], asked: list[str]
-) -> None:
-    write, log = (
-        ToolSpec(name=name, targets=targets) for name, targets in (("write", {"at": "/srv"}), ("log", second))
-    )
-    both = plan(tool_step("a", call("log", at={"$from": "input.x"}), call("write", at={"$from": "input.x"})))
-    assert asked_in_model_call(both, {"x": "/srv/a.txt"}, write, log) == asked
-
-
-def test_c13_a_skill_that_only_reads_carries_outward_what_its_tools_do() -> None:
-    fetch = ToolSpec(name="fetch", read_only=True, outward=True)
-    reads = skill("reads", plan(tool_step("a", call("fetch", url={"$from": "input.page"}))))
-    writes = skill("writes", plan(tool_step("a", call("fetch"), call("send"))))
-    found = {one.name: one for one in tools(fetch, SEND, reads, writes)}
-    assert (found["reads"].outward, found["writes"].outward) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("steps", "foreign"),
-    [
-        (plan(tool_step("a", call("mail"))), ("mails[].sender",)),
-        (plan(tool_step("a", call("mail"), call("inbox"), call("nobody"))), ("mails[].sender", "sender")),
-        (plan(tool_step("a", call("find"))), ()),
-        (plan(tool_step("a", call("mail")), tool_step("b", call("find", q={"$from": "a.data.mails[0].id"}))), SENDERS),
-        (
-            plan(tool_step("a", call("mail")), tool_step("b", call("find", q={"$from": "a.data.mails[0].sender"}))),
-            ("",),
-        ),
-        (plan(tool_step("a", call("mail")), tool_step("b", call("find", q={"$from": "a.data"}))), ("",)),
-    ],
-)
-def test_c13_what_strangers_write_stays_theirs_in_the_result_of_a_skill(steps: Plan, foreign: tuple[str, ...]) -> None:
-    mail, inbox = spec("mail", foreign=SENDERS), spec("inbox", foreign=("sender",))
-    found = {one.name: one for one in tools(FIND, mail, inbox, skill("reads", steps), skill("again", AGAIN))}
-    assert found["reads"].foreign == foreign
-    assert found["again"].foreign == foreign
+def test_c13_a_target_of_a_skill_is_asked_about_before_it_begins() -> None:
+    mailout = spec("mailout", read_only=False, targets=("to",))
+    inner = skill("writes", plan(tool_step("a", call("mailout", to=WHO))), targets=("who",))
+    free = Policy(unasked_effects=Treatment.ALLOW)
+    story = Story(Task(goal="Write to Ann", style=Style.REACT), *tools(mailout, inner), policy=free)
+    story.submit()
+    story.propose(call("writes", who="eve@evil.example"))
+    assert [reason.parameter for reason in story.dispatches[-1].reasons] == ["who"]
 
 
 def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
-    mail = spec("mail", foreign=SENDERS)
-    inbox = skill("inbox", plan(tool_step("a", call("mail"))), parameters={"type": "object"})
-    told = Story(Task(goal="Answer the last mail", style=Style.REACT), *tools(mail, inbox, MAILOUT), policy=FREE)
-    told.submit()
-    told.propose(call("inbox"))
-    child = below(told)
+    mailout = spec("mailout", read_only=False, targets=("to",))
+    inbox = skill("inbox", plan(READS), parameters={"type": "object"}, foreign=MAIL.foreign)
+    free = Policy(unasked_effects=Treatment.ALLOW)
+    story = Story(Task(goal="Answer the last mail", style=Style.REACT), *tools(MAIL, inbox, mailout), policy=free)
+    story.submit()
+    story.propose(call("inbox"))
+    child = below(story)
     outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=child.action.id))
-    child.result(outcome, json.dumps({"mails": [{"sender": EVE}]}))
-    tell_parent(told, child)
-    told.propose(call("mailout", to=EVE))
-    assert [one.parameter for one in told.dispatches[-1].reasons] == ["to"]
+    child.result(outcome, json.dumps({"mails": [{"sender": "eve@evil.example"}]}))
+    tell_parent(story, child)
+    story.propose(call("mailout", to="eve@evil.example"))
+    assert [reason.parameter for reason in story.dispatches[-1].reasons] == ["to"]

@@ -202,7 +202,7 @@ STEPS = plan(
     tool_step("pay", call("pay", to={"$from": "input.who"}), after=("find",)),
 )
 WHO = {"properties": {"who": {"type": "string"}}}
-SKILL = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=STEPS, parameters=WHO)
+SKILL = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=STEPS, may_clarify=True, parameters=WHO)
 OUTER = msgspec.structs.replace(
     SKILL, name="outer", plan=plan(tool_step("in", call("settle", who={"$from": "input.who"})))
 )

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.contract import callable_tools, plan_faults
-from haltpoint.chain.checks.sources import users_words
+from haltpoint.chain.checks.knowledge import users_words
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.statuses import ChainStatus

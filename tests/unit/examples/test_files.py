@@ -28,7 +28,7 @@ def test_what_they_declare() -> None:
     assert not edit.spec.repeatable
     assert delete.spec.destructive
     assert delete.preview
-    assert write.spec.targets == {"path": str(tools.FOLDER)}
+    assert write.inputs.not_targets == ("path",)
 
 
 def test_write_read_edit_delete(folder: Path) -> None:

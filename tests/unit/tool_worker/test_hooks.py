@@ -1,6 +1,7 @@
 """H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a receipt store of the test's."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -14,12 +15,12 @@ from pydantic import BaseModel
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
-from haltpoint.chain.checks.sources import written_over
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
+from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome, Target
 from haltpoint.contracts.views.chains import ProgressView
@@ -77,6 +78,7 @@ class Told:
     claims: int
     ran: str | None = None
     would_ask: str = ""
+    sources: dict[str, Source] = field(default_factory=dict)
 
     @property
     def error(self) -> str:
@@ -101,6 +103,11 @@ class Match(BaseModel):
 async def send_message(to: str, ctx: Ctx, text: str = "hi") -> dict[str, Any]:
     SENT.append((f"{to}: {text}", ctx.confirmed))
     return {"sent": to}
+
+
+@tool
+async def send_copies(to: str, copy_to: str = "", text: str = "hi") -> None:
+    SENT.append((f"{to}, {copy_to}: {text}", False))
 
 
 @tool(read_only=True)
@@ -151,7 +158,7 @@ async def wipe() -> str:
     return "wiped"
 
 
-TOOLS = (wipe, flood, send_message, look, broken, crashing, pay, nag, write_to, bookkeeping)
+TOOLS = (wipe, flood, send_message, send_copies, look, broken, crashing, pay, nag, write_to, bookkeeping)
 
 
 async def run_call(
@@ -173,6 +180,7 @@ async def run_call(
         found = tool_of(one)
         assert found is not None
         registry.add(found)
+    registry.mark(Targets())
     registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)), rules)
     paper, runner = receipt_store or Paper(), Runner()
     request = ToolRequested.Data(
@@ -195,9 +203,10 @@ async def run_call(
     assert finished is not None
     paper.finished.append(finished)
     assert finished.metadata is not None
-    records, ran = finished.metadata.hooks, finished.metadata.arguments
-    told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in records]
-    return Told(finished.outcome, finished.data, told, paper.claims, ran, finished.metadata.would_ask)
+    metadata = finished.metadata
+    told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in metadata.hooks]
+    ran, would_ask = metadata.arguments, metadata.would_ask
+    return Told(finished.outcome, finished.data, told, paper.claims, ran, would_ask, metadata.sources)
 
 
 def declared(function: Callable[..., Any]) -> Hook:
@@ -537,23 +546,39 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ({"to": "eve", "text": "x"}, 'send_message will run with to = "eve". A hook of the worker wrote this value.'),
+        ({"to": "eve", "text": "x"}, 'send_copies will run with to = "eve". A hook of the worker wrote this value.'),
         ({"to": "ann", "text": "new"}, "?"),
-        ({"to": "ann"}, "A hook of the worker took text out of the call."),
+        ({"to": "ann", "text": "x"}, "A hook of the worker took copy_to out of the call."),
     ],
 )
 async def test_g5_a_reason_about_a_value_that_a_hook_has_changed_names_what_would_run(
     written: dict[str, Any], words: str
 ) -> None:
     changed = pre(lambda _: hook.modify(written))
-    place = "text" if "took" in words else "to"
-    about = Reason(kind=ReasonKind.TARGET, words="?", parameter=place, value={"to": "ann", "text": "x"}[place])
+    place = "copy_to" if "took" in words else "to"
+    before = {"to": "ann", "copy_to": "bob", "text": "x"}
+    about = Reason(kind=ReasonKind.TARGET, words="?", parameter=place, value=before[place])
     others = Reason(kind=ReasonKind.UNASKED, words="Nothing asks for it.")
-    finished = await run_call("send_message", '{"to": "ann", "text": "x"}', changed, reasons=(about, others))
+    finished = await run_call("send_copies", json.dumps(before), changed, reasons=(about, others))
     asked = finished.outcome.confirmation
     assert asked is not None
     assert [reason.words for reason in asked.reasons] == [words, others.words]
     assert [reason.value for reason in asked.reasons[:1]] == [written.get(place)]
+
+
+async def test_h1_a_hook_sees_where_values_come_from_and_what_one_wrote_is_a_hooks() -> None:
+    seen: list[dict[str, str]] = []
+
+    def notes(call: hook.Call) -> None:
+        seen.append({place: source.source.value for place, source in call.sources.items()})
+
+    changed = pre(lambda call: hook.modify({**call.arguments, "to": "eve", "copy_to": "ann"}), name="b", order=2)
+    hooks = (pre(notes, name="a", order=1), changed, pre(notes, name="c", order=3))
+    known = {"to": Source(source=SourceKind.GOAL)}
+    told = await run_call("send_copies", '{"to": "ann", "text": "x"}', *hooks, sources=known)
+    assert told.outcome.success
+    assert seen == [{"to": "goal"}, {"to": "hook", "copy_to": "goal"}]
+    assert {place: source.source.value for place, source in told.sources.items()} == seen[1]
 
 
 async def test_h1_a_block_beats_a_question() -> None:
@@ -784,10 +809,3 @@ def test_h4_a_hook_is_testable_alone() -> None:
 
     assert only_ann(hook.Call("send_message", {"to": "ann"}), Ctx()) is None
     assert only_ann(hook.Call("send_message", {"to": "bob"}), Ctx()) == hook.Block("tool send_message is for Ann")
-
-
-def test_c13_what_hooks_have_written_is_theirs() -> None:
-    known = {"to": Source(source=SourceKind.GOAL)}
-    found = written_over(known, '{"to": "a", "x": 1}', '{"to": "a", "x": 2, "more": ["b"]}', SourceKind.HOOK)
-    assert {ref: one.source.value for ref, one in found.items()} == {"to": "goal", "x": "hook", "more[0]": "hook"}
-    assert written_over({}, '{"x": 1}', '{"x": 1}', SourceKind.HOOK) == {}

@@ -13,7 +13,7 @@ from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.results import ErrorInfo, NextAction, Outcome, ToolResult
-from haltpoint.tools import DeclarationError, Tool, register
+from haltpoint.tools import Tool, register
 from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import Reading, read_result
 from tests.unit.tool_worker.test_exceptions import run_call
@@ -263,19 +263,13 @@ def test_b7_confirmed_is_not_in_the_schema() -> None:
 
 @pytest.mark.parametrize(
     ("function", "traits"),
-    [(list_bookings, {"read_only": True}), (list_bookings, {"confirmed": "own"}), (wants_to_know, {})],
-    ids=["read-only", "own", "no default"],
+    [(list_bookings, {"read_only": True}), (wants_to_know, {})],
+    ids=["read-only", "no default"],
 )
 def test_b7_confirmed_is_a_parameter_like_any_where_it_means_something_else(function: Any, traits: Any) -> None:
     spec = register(function, **traits).spec
     assert list(spec.parameters["properties"]) == ["confirmed"]
     assert not spec.confirms
-
-
-@pytest.mark.parametrize("value", [True, "mine", None])
-def test_b7_confirmed_own_is_the_only_word(value: Any) -> None:
-    with pytest.raises(DeclarationError, match="confirmed="):
-        register(delete_section, confirmed=value)
 
 
 async def outcome_of(arguments: dict[str, Any], approved: dict[str, Any] | None = None) -> tuple[Outcome, str]:

@@ -9,10 +9,12 @@ import pytest
 from haltpoint import hook
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.tools import tool_of
+from haltpoint_tool_worker.targets import marked
 from tests.unit.chain.story import Story
 from tests.unit.tool_worker.test_hooks import SENT, nag, pay, pre, run_call, send_message
 
@@ -25,7 +27,8 @@ def sure(_: object) -> hook.Ask:
 
 def begin() -> Story:
     SENT.clear()
-    specs = [found.spec for function, _ in TOOLS.values() if (found := tool_of(function)) is not None]
+    tools = [tool_of(function) for function, _ in TOOLS.values()]
+    specs = [marked(tool, Targets()).spec for tool in tools if tool is not None]
     told = Story(Task(goal="go on with ann", style=Style.REACT), *specs)
     told.submit()
     return told
@@ -86,12 +89,13 @@ async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)
 
 
-async def test_g5_an_address_of_a_list_stays_the_models_when_a_hook_changed_something_else() -> None:
-    told, later = begin(), pre(lambda call: hook.modify({**call.arguments, "text": "Hello"}))
-    told.propose(ProposedCall(tool="send_message", arguments={"to": "eve@x.org, kim@x.org"}))
+async def test_g5_a_reason_about_another_call_of_the_proposal_stays_when_a_hook_changed_this_one() -> None:
+    told, later = begin(), pre(lambda call: hook.modify({**call.arguments, "to": "mallory@x.org"}))
+    calls = [ProposedCall(tool="send_message", arguments={"to": whom}) for whom in ("eve@x.org", "kim@x.org")]
+    told.propose(*calls)
     await work(told, later)
-    shown = [(one.value, one.source and one.source.source.value) for one in told.questions[-1].reasons]
-    assert shown == [("eve@x.org", "model"), ("kim@x.org", "model")]
+    shown = [(reason.value, reason.source and reason.source.source.value) for reason in told.questions[-1].reasons]
+    assert shown == [("mallory@x.org", "hook"), ("kim@x.org", "model")]
 
 
 async def test_g5_a_tool_that_asks_although_approved_ends_with_an_error_and_no_second_card() -> None:

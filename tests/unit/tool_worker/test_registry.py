@@ -141,7 +141,6 @@ def test_b7_the_tools_whose_confirmed_a_model_may_set_are_named(modules: Path) -
         "required": ("", "confirmed: bool"),
         "optional": ("", "confirmed: bool | None = None"),
         "hidden": ("", "confirmed: bool = False"),
-        "own": ('confirmed="own"', "confirmed: bool"),
         "reading": ("read_only=True", "confirmed: bool"),
         "words": ("", "confirmed: str"),
     }

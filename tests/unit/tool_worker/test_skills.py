@@ -265,4 +265,54 @@ def test_c6_a_skill_that_makes_an_id_of_what_any_tool_gives_back_is_refused(
     with pytest.raises(HaltpointError) as refused:
         load(["echoing_tools"], skills=[tmp_path / "skills"])
     assert refused.value.code == "HP-034"
-    assert "'e.data.words' becomes a value of unlock that must come from find_door.id" in refused.value.why
+    assert (
+        "e.data.words becomes door of unlock, which comes from find_door.id, and has no such source"
+        in refused.value.why
+    )
+
+
+def test_a_skill_declares_what_its_tools_do_and_has_its_targets_marked_as_a_tool_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "posting_tools.py").write_text(POSTING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    step = {"id": "post", "actions": [{"tool": "post", "arguments": {"to": {"$from": "input.whom"}}}]}
+    schema = {"type": "object", "properties": {"whom": {"type": "string"}, "cc": {"type": "string"}}}
+    head = f"parameters:\n  {json.dumps(schema)}\n"
+    place = write(tmp_path / "skills", "tell", head=head)
+    (place / "plan.json").write_text(json.dumps({"steps": [step | {"required_tools": ["post"]}]}))
+
+    with pytest.raises(HaltpointError) as refused:
+        load(["posting_tools"], skills=[tmp_path / "skills"])
+    assert "input.whom becomes to of post, which says to whom or where; write `targets: [whom]`" in refused.value.why
+    assert "may_clarify: post says so; write `may_clarify: true`" in refused.value.why
+
+    (place / "SKILL.md").unlink()
+    told = f"{head}targets: [whom]\nnot_targets: [cc]\nmay_clarify: true\n"
+    other = write(tmp_path / "declared", "tell", head=told)
+    (place / "plan.json").rename(other / "plan.json")
+    found = load(["posting_tools"], skills=[tmp_path / "declared"]).find("tell")
+    assert found is not None
+    assert (found.spec.targets, found.spec.may_clarify, found.spec.read_only) == (("whom",), True, False)
+
+
+def test_a_skill_is_checked_by_the_tools_of_its_modules_whatever_queues_are_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "posting_tools.py").write_text(POSTING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    place = write(tmp_path / "skills", "tell", head="queue: skills\n")
+    step = {"id": "post", "required_tools": ["post"], "actions": [{"tool": "post", "arguments": {"to": "ann"}}]}
+    (place / "plan.json").write_text(json.dumps({"steps": [step]}))
+    with pytest.raises(HaltpointError, match="may_clarify"):
+        load(["posting_tools"], queues=["skills"], skills=[tmp_path / "skills"])
+
+
+POSTING = """
+from haltpoint import tool
+
+
+@tool(may_clarify=True)
+def post(to: str, cc: str = "") -> str:
+    return ""
+"""

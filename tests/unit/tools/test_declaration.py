@@ -150,8 +150,6 @@ def test_provenance_is_read_from_the_parameter() -> None:
     ("traits", "words"),
     [
         ({"read_only": True, "destructive": True}, "contradict"),
-        ({"read_only": True, "repeats": True}, "a read-only tool whose results change says polls=True"),
-        ({"polls": True}, "polls needs read_only=True"),
         ({"timeout": "5 parsecs"}, "give seconds"),
         ({"timeout": 0}, "give seconds"),
         ({"timeout": True}, "give seconds"),

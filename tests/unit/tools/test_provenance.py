@@ -2,7 +2,6 @@
 or is refused. For each shape that is accepted a made-up id at the place is found by the core, and a known one passes.
 """
 
-import inspect
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    HttpUrl,
     Json,
     RootModel,
     TypeAdapter,
@@ -26,13 +24,13 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.checks.sources import without_origin
+from haltpoint.chain.checks.knowledge import Known
+from haltpoint.chain.checks.values import made_up as place_made_up
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.results import Confirmation
-from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.tools import DeclarationError, Foreign, FromResult, New, Target, register, tool, tool_of
+from haltpoint.tools import DeclarationError, Foreign, FromResult, NotTarget, Target, tool, tool_of
 from haltpoint.tools.declaration import Tool
 from tests.support.builders import OK
 
@@ -188,10 +186,9 @@ def test_c6_a_mark_guards_its_value_wherever_it_stands(
     data = '{"contact_id": "u1"}'
     seen = {"c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)}
     for value, fault in ((known, False), (made_up, True)):
-        call = ProposedCall(tool="send", arguments={"x": value})
-        assert value is None or not argument_faults(spec, call.arguments)
-        assert (without_origin(call, spec, {}, seen) is not None) == fault
-    assert without_origin(ProposedCall(tool="send", arguments={"x": None}), spec, {}, seen) is None
+        assert value is None or not argument_faults(spec, {"x": value})
+        assert (place_made_up(Known(receipts=seen), spec, {"x": value}) is not None) == fault
+    assert place_made_up(Known(receipts=seen), spec, {"x": None}) is None
 
 
 @pytest.mark.parametrize(
@@ -259,12 +256,12 @@ def declared_as(function: Callable[..., Any]) -> Tool:
     return found
 
 
-# ---- Target, New, Foreign (C13)
+# ---- Target, NotTarget, Foreign (C13)
 
 
 class Event(BaseModel):
     room: Annotated[str, Target]
-    slug: Annotated[str, New] = ""
+    slug: Annotated[str, NotTarget] = ""
     guests: list[Annotated[str, Target()]] = []
 
 
@@ -275,12 +272,13 @@ class Mail(BaseModel):
 
 def test_c13_marks_are_read_by_their_places_and_shown_to_no_model() -> None:
     @tool
-    def plan(event: Event, place: Annotated[str, Target(within="/srv/files")], key: Annotated[str, New]) -> list[Mail]:
+    def plan(event: Event, place: Annotated[str, Target], key: Annotated[str, NotTarget]) -> list[Mail]:
         raise NotImplementedError
 
-    spec = declared_as(plan).spec
-    assert spec.targets == {"event.room": "", "event.guests[]": "", "place": "/srv/files"}
-    assert spec.new == ("event.slug", "key")
+    planned = declared_as(plan)
+    spec = planned.spec
+    assert spec.targets == ("event.room", "event.guests[]", "place")
+    assert planned.inputs.not_targets == ("event.slug", "key")
     assert spec.foreign == ("value[].sender",)
     assert "x-" not in json.dumps([spec.parameters, spec.result_schema])
 
@@ -300,56 +298,8 @@ def test_c13_a_result_that_is_an_object_or_a_text_has_its_foreign_places_too() -
 def test_c13_a_target_is_also_what_a_confirmation_names() -> None:
     schema = TypeAdapter(Confirmation).json_schema()
     assert "x-target" not in json.dumps(schema)
-    asked = Confirmation(action="send", target=Target(id="u1", within="x"), message="?")
+    asked = Confirmation(action="send", target=Target(id="u1"), message="?")
     assert msgspec.to_builtins(asked)["target"] == {"id": "u1"}
-
-
-def test_c13_a_read_only_tool_with_a_url_carries_data_outward() -> None:
-    @tool(read_only=True)
-    def fetch(url: HttpUrl) -> str:
-        raise NotImplementedError
-
-    @tool(read_only=True, outward=False)
-    def local(url: HttpUrl) -> str:
-        raise NotImplementedError
-
-    @tool(read_only=True, outward=True)
-    def search(query: str) -> str:
-        raise NotImplementedError
-
-    @tool
-    def post(url: HttpUrl) -> str:
-        raise NotImplementedError
-
-    assert [declared_as(one).spec.outward for one in (fetch, local, search, post)] == [True, False, True, False]
-    with pytest.raises(DeclarationError, match="outward is for read-only tools"):
-        tool(outward=True)(post)
-
-
-class Page(BaseModel):
-    image_url: str = ""
-
-
-@pytest.mark.parametrize(
-    ("name", "annotation", "outward"),
-    [
-        *((name, str, True) for name in ("url", "uri", "page_url", "pageUri", "URL")),
-        *(("urls", list[str], True), ("page", Page, True)),
-        *((name, str, False) for name in ("curl", "url_count", "curly", "words")),
-    ],
-)
-def test_c13_a_read_only_tool_is_outward_by_the_name_of_a_parameter(
-    name: str, annotation: Any, *, outward: bool
-) -> None:
-    def fetch(words: str = "url") -> str:
-        """Read a "url": {."""
-        raise NotImplementedError
-
-    fetch.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)])  # type: ignore[attr-defined]
-    fetch.__annotations__ = {name: annotation, "return": str}
-    assert register(fetch, read_only=True).spec.outward == outward
-    assert not register(fetch, read_only=True, outward=False).spec.outward
-    assert not register(fetch).spec.outward
 
 
 def test_c6_several_origins_are_enough_each() -> None:

@@ -12,7 +12,6 @@ from string import Formatter
 from typing import Any, Final
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.places import FORMATS, is_named
 from haltpoint.chain.model.canonical import UNSEEN, words_of
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.typed import said
@@ -102,11 +101,10 @@ def _spelt(sign: str) -> str:
 
 
 def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
-    """The parameter that says whom or what the call is about: one with an origin, or named so."""
-    marked = [re.split(r"[.\[]", place, maxsplit=1)[0] for place in spec.provenance]
-    formed = [name for name, form in said(spec.parameters, "format") if form in FORMATS]
-    told = (name for name in (*marked, *formed, *filter(is_named, given)) if given.get(name) not in (None, "", []))
-    return next((name for name in told if not isinstance(given[name], dict)), None)
+    """The parameter that says whom or what the call is about: the first marked one that is given."""
+    marked = (re.split(r"[.\[{]", place, maxsplit=1)[0] for place in (*spec.provenance, *spec.targets))
+    filled = (name for name in marked if given.get(name) not in (None, "", []))
+    return next((name for name in filled if not isinstance(given[name], dict)), None)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import open_to_models
-from haltpoint.chain.checks.sources import earlier_goals
+from haltpoint.chain.checks.knowledge import earlier_goals
 from haltpoint.chain.checks.templates import with_those_inside
 from haltpoint.chain.model.canonical import plain
 from haltpoint.chain.model.state import goal_in_full

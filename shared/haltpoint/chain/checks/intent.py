@@ -18,7 +18,7 @@ from haltpoint.chain.checks.goal import (
     users_goal,
     with_effects,
 )
-from haltpoint.chain.checks.sources import earlier_goals
+from haltpoint.chain.checks.knowledge import earlier_goals
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.words.patterns import fitting

@@ -12,7 +12,8 @@ from haltpoint.chain.checks.agents import hand_on_fault
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.goal import intent_of, with_effects
 from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, unasked
-from haltpoint.chain.checks.reasons import form_fault, targets
+from haltpoint.chain.checks.reasons import form_fault
+from haltpoint.chain.checks.values import origin, target
 from haltpoint.chain.checks.verdicts import GO, AskFirst, Refuse, Verdict
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts.policy import Treatment
@@ -79,7 +80,7 @@ def _handed_on(call: CheckedCall) -> Verdict:
 
 
 def _origin(call: CheckedCall) -> Verdict:
-    return _refused(call.made_up)
+    return _refused(origin(call))
 
 
 def _ask_before(call: CheckedCall) -> Verdict:
@@ -116,7 +117,7 @@ def _unasked(call: CheckedCall) -> Verdict:
 
 
 def _target(call: CheckedCall) -> Verdict:
-    reasons = targets(call)
+    reasons = target(call)
     return AskFirst(reasons) if reasons else GO
 
 

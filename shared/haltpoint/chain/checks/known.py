@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Final
 
-from haltpoint.chain.checks.sources import by_a_person
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.work.known import KnownReceipt
@@ -38,12 +37,12 @@ def _own(work: Work) -> Iterable[KnownReceipt]:
 
 def _is_known(action: Action) -> bool:
     """Whether values may come from its receipt: those of a tool's success, and what a person said or chose."""
-    has_words = action.satisfies or by_a_person(action)
+    has_words = action.satisfies or action.by_a_person
     return has_words and not action.in_models_words and len(action.data) > len("{}")
 
 
 def _known(action: Action) -> KnownReceipt:
-    by = action.told.by if by_a_person(action) else None
+    by = action.told.by if action.by_a_person else None
     return KnownReceipt(action.id, action.tool, action.ran, action.data, by)
 
 

@@ -178,7 +178,7 @@ def stuck(call: CheckedCall) -> Verdict:
     """The third equal call in a row that would bring the same receipt."""
     work, spec = call.work, call.spec
     last = work.run[call.index].actions
-    if last < 2 or spec.repeats or spec.polls:
+    if last < 2 or spec.repeats:
         return GO
     row = [work.actions.get(work.action_id(call.index, number)) for number in (last - 1, last)]
     receipts = [_receipt(action) for action in row if action is not None and _is_equal(call, action)]

@@ -1,27 +1,23 @@
 """The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of the call.
 
-An argument that the call leaves out is left out wherever the template refers to it. What a skill may do follows from
-its tools and is never declared: it is read-only when all of them are, destructive or internal when one of them is, and
-an argument that becomes a value with an origin needs that origin itself (C6); one that becomes a target is one, call by
-call, since what is beside a value may say whether it is one (C13). The result of a step becomes such a value
-only when it is the origin, since any other tool may give back what a model has put in: nothing can be done by way of a
-skill that could not be done without it.
+An argument that the call leaves out is left out wherever the template refers to it. A skill declares what a tool
+declares, and may do no more: an argument that becomes a target is marked as one, and one that becomes a value with an
+origin needs that origin itself. The result of a step becomes such a value only when it is the origin, since any other
+tool may give back what a model has put in. So nothing can be done by way of a skill that could not be done without it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
 from haltpoint.chain.checks.contract import Tools, plan_faults
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.checks.places import Leaf, is_target, leaves
-from haltpoint.chain.checks.sources import SAID, told
+from haltpoint.chain.checks.knowledge import SAID, in_words
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import (
     ANY,
-    KEYS,
     LEFT_OUT,
     Graph,
     Path,
@@ -35,14 +31,16 @@ from haltpoint.chain.model.references import (
     replaced,
     values_at,
 )
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
 """How deep chains may call chains: a skill that calls itself ends there."""
-_NO_NAMES: Final = Targets(remove=("*",))
+WHOLE: Final = ""
+"""The mark of a result that strangers write as a whole."""
+_ANY: Final = ("destructive", "internal", "may_clarify")
+"""What a skill declares as soon as one of its tools does."""
 
 
 def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
@@ -94,103 +92,88 @@ def _fed(plan: Plan, tools: Tools) -> Iterator[tuple[ToolSpec, Place, Reference]
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
-    """The tools, with what each skill may do worked out from the tools that it calls."""
-    found = dict(tools)
-    for _ in range(MOST_LEVELS):  # what is known of a skill moves up to those that call it, a level each time
-        found |= {name: _derived(one, one.plan, found) for name, one in tools.items() if one.plan is not None}
-    return found
-
-
-def _derived(spec: ToolSpec, plan: Plan, tools: Tools) -> ToolSpec:
-    called = [tools.get(call.tool) or ToolSpec(name=call.tool) for call in _calls(plan)]
-    provenance: dict[str, tuple[str, ...]] = {}
-    for tool, place, found in _fed(plan, tools):
-        if found.step == INPUT:
-            for path, origins in _becomes(place, found, tool):
-                known = provenance.get(path_text(path), origins)
-                provenance[path_text(path)] = tuple(one for one in known if one in origins)
-    torn = not all(provenance.values())  # one argument would need two origins: no value of a model's has both (C6)
-    closed = spec.internal or torn or bool(washing_faults(plan, tools))
-    read_only = all(tool.read_only for tool in called)
-    return msgspec.structs.replace(
-        spec,
-        read_only=read_only,
-        internal=closed or any(tool.internal for tool in called),
-        destructive=any(tool.destructive for tool in called),
-        may_clarify=any(tool.may_clarify for tool in called),
-        repeats=all(tool.read_only or tool.repeats for tool in called),
-        polls=any(tool.polls for tool in called),
-        provenance=provenance,
-        outward=read_only and any(tool.outward for tool in called),
-        foreign=_foreign(plan, tools),
-    )
-
-
-def _foreign(plan: Plan, tools: Tools) -> tuple[str, ...]:
-    """The places in a skill's result that strangers write: those of any of its tools, whose result it may be. All of it
-    where a step takes such a value, since its own tool may give it back.
-    """
-    marks = {
-        step.id: [at for call in step.actions if call.tool in tools for at in tools[call.tool].foreign]
-        for step in plan.steps
+    """The tools; internal is a skill whose steps are not what it declares, by the tools of all workers."""
+    closed = {
+        name: msgspec.structs.replace(spec, internal=True) for name, spec in tools.items() if skill_faults(spec, tools)
     }
-    taken = ((at, found) for _, _, found in _fed(plan, tools) for at in marks.get(found.step, ()))
-    if any(covers(("data", *(parse_path(at) or ())), found.path) for at, found in taken):
-        return ("",)
-    return tuple(dict.fromkeys(at for places in marks.values() for at in places))
+    return {**tools, **closed}
 
 
-def judged(
-    spec: ToolSpec, arguments: dict[str, Any], tools: Tools, named: Targets, levels: int = MOST_LEVELS
-) -> tuple[ToolSpec, list[Leaf]]:
-    """The values of a call, and the tool with its targets. Those of a skill are by their places the values that are
-    targets of the calls inside, with the folder that all of these declare; its own names make none.
-    """
-    if spec.plan is None or levels == 0:
-        return spec, leaves(arguments, spec, named)
-    targets = dict[str, str]()
-    for call in _calls(spec.plan):
-        # what the call leaves out goes first: then the places in the template are those in the filled one
-        template = replaced(call.arguments, lambda one: one if _argument(one, arguments) is not LEFT_OUT else LEFT_OUT)
-        made = _filled(template, arguments)
-        tool, values = judged(tools.get(call.tool) or ToolSpec(name=call.tool), made, tools, named, levels - 1)
-        taken = [(place, one.path) for place, one in references(template) if one is not None and one.step == INPUT]
-        for leaf, (place, path) in product(values, taken):
-            if leaf.path[: len(place)] == place and is_target(leaf, tool):
-                inside = [part for part in leaf.path[len(place) :] if part is not KEYS]  # a key's object has its name
-                at, folder = path_text((*path, *inside)), within(leaf, tool)
-                targets[at] = folder if targets.get(at, folder) == folder else ""
-    found = msgspec.structs.replace(spec, targets=targets)
-    return found, leaves(arguments, found, _NO_NAMES)
+def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
+    """What a skill has to declare because of the tools that its steps call, and does not; as far as they are known."""
+    if spec.plan is None:
+        return ()
+    called = {call.tool: tools[call.tool] for call in _calls(spec.plan) if call.tool in tools}
+    values = (_value_faults(spec, tool, place, found, tools) for tool, place, found in _fed(spec.plan, tools))
+    return (*_flag_faults(spec, called), *_foreign_faults(spec, tools), *chain.from_iterable(values))
 
 
-def within(leaf: Leaf, spec: ToolSpec) -> str:
-    """The folder that a tool declares for a value; empty when there is none."""
-    return spec.targets.get(leaf.parameter) or spec.targets.get(leaf.place, "")
+def _flag_faults(spec: ToolSpec, called: Tools) -> Iterator[str]:
+    for name, tool in called.items():
+        if spec.read_only and not tool.read_only:
+            yield f"read_only: {name} has effects"
+        if spec.repeats and not (tool.read_only or tool.repeats):
+            yield f"repeats: {name} does not say so"
+        for flag in _ANY:
+            if getattr(tool, flag) and not getattr(spec, flag):
+                yield f"{flag}: {name} says so; write `{flag}: true`"
 
 
-def washing_faults(plan: Plan, tools: Tools) -> tuple[str, ...]:
-    """Each result that becomes a value with an origin, and is not that origin (C6)."""
-    gives = {step.id: {call.tool for call in step.actions} for step in plan.steps}
-    return tuple(
-        f"{found.text!r} becomes a value of {tool.name} that must come from {told(origins)}, and has no such source"
-        for tool, place, found in _fed(plan, tools)
-        for path, origins in _becomes(place, found, tool)
-        if found.step != INPUT and not any(_is_origin(gives.get(found.step), path, one) for one in origins)
-    )
+def _foreign_faults(spec: ToolSpec, tools: Tools) -> Iterator[str]:
+    """Strangers write the marked fields of a result, and all of what another tool makes of them."""
+    plan = spec.plan or Plan(steps=())
+    for tool in dict.fromkeys(call.tool for call in _calls(plan)):
+        for mark in tools[tool].foreign if tool in tools else ():
+            if not {mark, WHOLE}.intersection(spec.foreign):
+                yield f"foreign: strangers write {mark} in the result of {tool}; write `foreign: [{mark!r}]`"
+    for tool_fed, place, found in _fed(plan, tools):
+        if WHOLE not in spec.foreign and _is_foreign(found, plan, tools):
+            at = f"{tool_fed.name} takes {found.text} as its {path_text(place)}"
+            yield f"foreign: {at}, which strangers write; write `foreign: [{WHOLE!r}]`"
 
 
-def _becomes(place: Place, found: Reference, tool: ToolSpec) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Each path in what the reference's step has or gives whose value comes to one with an origin, or below one, and
-    its origins.
-    """
-    for mark, origins in tool.provenance.items():
+def _value_faults(spec: ToolSpec, tool: ToolSpec, place: Place, found: Reference, tools: Tools) -> Iterator[str]:
+    """What is wrong with one reference whose value comes to a marked place of a tool (C6, C13)."""
+    plan = spec.plan or Plan(steps=())
+    marks = [(mark, tool.provenance.get(mark, ())) for mark in (*tool.provenance, *tool.targets)]
+    for mark, origins in marks:
         path = parse_path(mark) or (mark,)
-        if covers(path, place):
-            yield (*found.path, *path[len(place) :]), origins
+        if not covers(path, place):
+            continue
+        at, becomes = (*found.path, *path[len(place) :]), f"{found.text} becomes {mark} of {tool.name}"
+        if found.step == INPUT and origins and not _has_origins(spec, at, origins):
+            yield f"{becomes}, which comes from {in_words(origins)}; write `origins: {{{path_text(at)}: [...]}}`"
+        elif found.step == INPUT and not _is_marked(spec, at):
+            yield f"{becomes}, which says to whom or where; write `targets: [{path_text(at)}]`"
+        elif found.step != INPUT and _is_foreign(found, plan, tools):
+            yield f"{becomes}, and strangers write it"
+        elif found.step != INPUT and origins and not any(_is_origin(_called(plan, found), at, one) for one in origins):
+            yield f"{becomes}, which comes from {in_words(origins)}, and has no such source"
 
 
-def _is_origin(called: set[str] | None, path: Path, origin: str) -> bool:
+def _has_origins(spec: ToolSpec, at: Path, origins: Sequence[str]) -> bool:
+    """Whether an argument needs an origin that is one of these."""
+    own = spec.provenance.get(path_text(at), ())
+    return bool(own) and set(own) <= set(origins)
+
+
+def _is_marked(spec: ToolSpec, at: Path) -> bool:
+    marks = (parse_path(mark) or (mark,) for mark in (*spec.targets, *spec.provenance))
+    return any(len(mark) <= len(at) and covers(mark, at) for mark in marks)
+
+
+def _is_foreign(found: Reference, plan: Plan, tools: Tools) -> bool:
+    """Whether strangers write what a reference takes, or a part of it."""
+    marks = (mark for tool in _called(plan, found) if tool in tools for mark in tools[tool].foreign)
+    return any(covers(("data", *(parse_path(mark) or ())), found.path) for mark in marks)
+
+
+def _called(plan: Plan, found: Reference) -> set[str]:
+    """The tools of the step whose result a reference takes."""
+    return {call.tool for step in plan.steps if step.id == found.step for call in step.actions}
+
+
+def _is_origin(called: set[str], path: Path, origin: str) -> bool:
     """Whether the value at this path in a receipt of these tools has the origin, as a model's own would have it."""
     if called == {ASK_HUMAN}:
         return path == ("data", SAID)

@@ -9,9 +9,9 @@ from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.chain.checks.exits import leave_out
 from haltpoint.chain.checks.goal import note_answer, of_answers, take_up
 from haltpoint.chain.checks.intent import note_approval
+from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.owed import pattern_faults
-from haltpoint.chain.checks.reasons import granted
-from haltpoint.chain.checks.sources import SAID
+from haltpoint.chain.checks.values import granted, still_in
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
@@ -147,6 +147,7 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     edited = answer.arguments
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
     would_run = asked.arguments or action.arguments
+    reasons = asked.reasons
     before = work.approvals.get(action.id) or Approval(digest="")
     approval = structs.replace(before, digest=asked.digest, by=by, preview=asked.preview)
     if edited is not None and edited != read_json(would_run):
@@ -157,11 +158,11 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
         proposed = asked.arguments or before.proposed or action.arguments
         approval = structs.replace(approval, digest=digest, proposed=proposed, edited_by=by)
-        would_run = write_text(edited)
-        action = structs.replace(action, arguments=would_run)
+        reasons = still_in(work.world.spec(action.tool), edited, reasons)
+        action = structs.replace(action, arguments=write_text(edited))
     note_approval(work, action.tool)
     work.approvals = {**work.approvals, action.id: approval}
-    work.granted = granted(work, action, would_run, answer.for_ or Reach.VALUE)
+    work.granted = granted(work, action, reasons, answer.for_ or Reach.VALUE)
     return send_again(work, action)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from haltpoint.chain.checks import known, ledger
 from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.values import origin
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
@@ -103,7 +104,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     faults = argument_faults(spec, arguments)
     strict = work.mode(action.step, action.tool) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        made_up = CheckedCall(work, action.step, spec, arguments).made_up
+        made_up = origin(CheckedCall(work, action.step, spec, arguments))
         faults = faults if made_up is None else (*faults, made_up.message)
     refused: StartChild | Failure = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
     if not faults:
@@ -128,8 +129,8 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     ):
         return
     proposed = CheckedCall.of(work, action)
-    fault = CheckedCall(work, action.step, proposed.spec, arguments).made_up
-    if fault is not None and fault != proposed.made_up:
+    fault = origin(CheckedCall(work, action.step, proposed.spec, arguments))
+    if fault is not None and fault != origin(proposed):
         told = msgspec.structs.replace(fault, message=f"Hooks changed the call. {fault.message}")
         strike(work, action.step, told)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from haltpoint.chain.model.canonical import plain
 from haltpoint.contracts.base import value
-from haltpoint.contracts.policy import Messages, Pattern, Targets, Treatment, Treatments
+from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
@@ -43,7 +43,6 @@ class Policy:
     language: str = "en"
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
-    targets: Targets = field(default_factory=Targets)
     sourced: tuple[str, ...] = ()
     modes: dict[str, Mode] = field(default_factory=dict)
 

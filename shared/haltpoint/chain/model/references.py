@@ -72,11 +72,6 @@ def _quoted(name: str) -> str:
     return name if _BARE.fullmatch(name) else f'"{doubled}"'
 
 
-def general(path: Path) -> Path:
-    """The same path with `[]` for each number."""
-    return tuple([ANY if isinstance(part, int) else part for part in path])
-
-
 def covers(path: Path, place: Path) -> bool:
     """Whether a place, as far as both say, is one that the path points at."""
     kinds: dict[Part, type] = {ANY: int, KEYS: str}
@@ -107,6 +102,46 @@ def values_at(value: Any, path: Path) -> list[Any]:
     for part in path:
         found = [inner for outer in found for inner in _inside(outer, part)]
     return found
+
+
+def scalars_at(value: Any, path: Path = (), at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every text and number at a path or below it, with its place; of a list those of each element. Keys of objects
+    below it count, too, their place ends in `{}` and the key; null, true and false do not count.
+    """
+    if isinstance(value, list):
+        yield from _scalars_in_list(value, path, at)
+    elif isinstance(value, dict):
+        yield from _scalars_in_object(value, path, at)
+    elif not path and value is not None and not isinstance(value, bool):
+        yield at, value
+
+
+def _scalars_in_list(value: list[Any], path: Path, at: Path) -> Iterator[tuple[Path, Any]]:
+    rest = path[1:] if path and path[0] is ANY else path
+    for number, inner in enumerate(value):
+        if path and isinstance(path[0], int):
+            rest = path[1:]
+            if number != path[0]:
+                continue
+        yield from scalars_at(inner, rest, (*at, number))
+
+
+def _scalars_in_object(value: dict[str, Any], path: Path, at: Path) -> Iterator[tuple[Path, Any]]:
+    ends = path in ((), (KEYS,))
+    for key, inner in value.items():
+        if ends:
+            yield (*at, KEYS, key), key
+        if ends or path[0] in (KEYS, key):
+            yield from scalars_at(inner, path[1:], (*at, key))
+
+
+def replaced_at(value: Any, place: Path, by: Any) -> Any:
+    """A copy of a value, with another one at a place in it."""
+    if not place:
+        return by
+    copy = value.copy()
+    copy[place[0]] = replaced_at(value[place[0]], place[1:], by)
+    return copy
 
 
 def _inside(value: Any, part: Part) -> list[Any]:

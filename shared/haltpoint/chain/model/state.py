@@ -17,7 +17,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant
-from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Option, Outcome, Spent
 from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
@@ -106,6 +106,19 @@ class Action(Struct, frozen=True, gc=False):
     def in_models_words(self) -> bool:
         """Whether its data are words of a model, an agent's answer. No value of a call comes from them (C13)."""
         return bool(self.told.agent)
+
+    @property
+    def by_a_person(self) -> bool:
+        """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
+        return self.outcome is not None and not self.told.action_id and not self.in_models_words
+
+    @property
+    def denied(self) -> bool:
+        """Whether a person denied the call, or one inside of the skill that carried it out (E4). A tool that answers
+        DENIED by itself has an error like others: its receipt has the mark of a worker.
+        """
+        is_denial = self.error is not None and self.error.error_type is ErrorType.DENIED
+        return is_denial and (bool(self.child) or self.by_a_person)
 
     def asking(self) -> "Action":
         """The same action, waiting for a person."""

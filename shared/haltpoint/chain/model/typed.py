@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from haltpoint.chain.model.references import KEYS, deeper_than, values_at
+from haltpoint.chain.model.references import deeper_than, values_at
 from haltpoint.contracts.base import MAX_DEPTH
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,299}")
@@ -31,7 +31,7 @@ _NAMES: Final = ("string", "boolean", "integer", "number", "array", "object", "n
 _KINDS: Final[dict[type, str]] = dict(zip(_TYPES, _NAMES, strict=True))
 
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-FURTHER: Final = frozenset({"$ref", *_BRANCHES})
+_FURTHER: Final = frozenset({"$ref", *_BRANCHES})
 
 Node = dict[str, Any]
 Nodes = tuple[Node, ...]
@@ -145,7 +145,7 @@ def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozense
         if not isinstance(one, dict):
             continue
         found.append(one)
-        if FURTHER.isdisjoint(one) or not ends.isdisjoint(one):
+        if _FURTHER.isdisjoint(one) or not ends.isdisjoint(one):
             continue
         target = one.get("$ref")
         if isinstance(target, str) and target not in followed:
@@ -160,38 +160,14 @@ def nodes_of(schemas: Iterable[Any], root: Node, ends: frozenset[str] = frozense
 
 
 def below(node: Node, part: Any) -> Any:
-    """The schema of what is under a name, or at a number (None: any), of a value, or of its keys (`KEYS`); None where
-    nothing is said.
-    """
-    if part is KEYS:
-        return node.get("propertyNames")
+    """The schema of what is under a name, or at a number, of a value; None where nothing is said."""
     if isinstance(part, str):
-        properties, patterns = node.get("properties"), node.get("patternProperties")
-        further = node.get("additionalProperties")
-        if isinstance(patterns, dict):  # whichever pattern the name has
-            further = {"anyOf": [*patterns.values(), further]}
-        return (properties if isinstance(properties, dict) else {}).get(part, further)
+        properties = node.get("properties")
+        return (properties if isinstance(properties, dict) else {}).get(part, node.get("additionalProperties"))
     first = node.get("prefixItems")
     if isinstance(first, list) and isinstance(part, int) and part < len(first):
         return first[part]
     return node.get("items")
-
-
-def fields_of(nodes: Nodes, value: dict[str, Any]) -> frozenset[str]:
-    """The names that an object's schemas declare, all that it may be of; none where it may be a map, whose keys are
-    data.
-    """
-    objects = [
-        one for one in nodes if not _SAYS.isdisjoint(one) and "object" in _admitted(one, "") and _fits(value, one)
-    ]
-    named = [frozenset(one) if isinstance(one := node.get("properties"), dict) else frozenset() for node in objects]
-    return named[0].intersection(*named) if named else frozenset()
-
-
-def names_in(nodes: Nodes) -> frozenset[str]:
-    """The names that any of these schemas declares: they are the tool's own words, whichever of them holds."""
-    found = (node.get("properties") for node in nodes)
-    return frozenset(name for one in found if isinstance(one, dict) for name in one)
 
 
 def said(node: Node, key: str) -> Iterator[tuple[str, Any]]:

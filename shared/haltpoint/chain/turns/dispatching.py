@@ -8,7 +8,6 @@ with hooks goes to a worker first, which gives the arguments back as they leave 
 agent (`handing_on`), whose chain has a goal in place of steps.
 """
 
-from itertools import islice
 from typing import Any, Final
 
 from msgspec import json, structs
@@ -18,8 +17,9 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.intent import bounds_inside
 from haltpoint.chain.checks.judges import judge
-from haltpoint.chain.checks.sources import origin_actions, written_over
+from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
+from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
@@ -44,7 +44,7 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, child_i
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.reasons import Reason, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
@@ -54,9 +54,6 @@ MAX_GOAL: Final = 1000
 """Characters of what a child's task says of itself: the skill and its description."""
 
 _PASSED_ON: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
-
-MOST_SOURCES: Final = 100
-"""Sources that an order and its receipt keep."""
 
 
 def literal_call(work: Work, index: int) -> CheckedCall | Failure:
@@ -148,8 +145,7 @@ def send(
     if spec.kind is ToolKind.AGENT:
         handed_on = hand_on(work, action, call.arguments)
         return handed_on if isinstance(handed_on, StartChild) else StepEnd(index, handed_on)
-    sources = {} if literal and not work.world.policy.sourced else call.sources
-    return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources)
+    return _order(work, action, spec, reasons=reasons, notes=notes, sources=sources(call))
 
 
 def child_for(
@@ -188,10 +184,10 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
         return step_failed(action.step, Code.TOOL_GONE, words)
     again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
     call, approval = CheckedCall.of(work, action), work.approvals.get(action.id)
-    sources = call.sources
-    if approval is not None and (proposed := approval.proposed) is not None:
-        seen = CheckedCall(work, call.index, call.spec, read_json(proposed))
-        sources = written_over(seen.sources, proposed, action.arguments, SourceKind.PERSON)
+    known = sources(call)
+    if approval is not None and approval.proposed is not None:
+        proposed = CheckedCall(work, call.index, spec, read_json(approval.proposed))
+        known = rewritten(spec, sources(proposed), proposed.arguments, call.arguments, SourceKind.PERSON)
     rest = work.resting.get(action.id)
     warned = () if action.outcome is None else action.outcome.warnings
     notes: tuple[str, ...] = (NOT_CONFIRMED,) if NOT_CONFIRMED in warned else ()
@@ -201,7 +197,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
         spec,
         approval=approval,
         again=True,
-        sources=sources,
+        sources=known,
         reconcile=reconcile,
         limited=0 if rest is None else rest.limited,
         notes=notes,
@@ -209,9 +205,8 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False, reasons: 
     )
 
 
-def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Source], **said: Any) -> Dispatch:
+def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
     """The order to a worker, with what it needs to ask once more where values come from."""
-    said["sources"] = dict(islice(sources.items(), MOST_SOURCES))
     origins: tuple[str, ...] | None = None
     unasked: str | None = None
     if work.origin is PlanOrigin.LITERAL:
@@ -221,5 +216,5 @@ def _order(work: Work, action: Action, spec: ToolSpec, *, sources: dict[str, Sou
     elif (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:
-        origins = origin_actions(spec, work.receipts)
+        origins = Known.of(work).origin_actions(spec)
     return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)

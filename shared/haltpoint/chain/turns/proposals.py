@@ -204,7 +204,7 @@ def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tup
         note_round(work, index)
     earlier = answered(call)
     if earlier is None:
-        confirmed = call.arguments != proposal.calls[place].arguments
+        confirmed = call.arguments.keys() != proposal.calls[place].arguments.keys()
         sent = send(work, call, reasons, (NOT_CONFIRMED,) if confirmed else ())
         return replace(sent, would_ask=would_ask) if isinstance(sent, Dispatch) else sent
     ended = succeed(work, give_back(work, index, earlier))

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import decided, router, undecided
 from haltpoint.chain.checks.deeds import shown
+from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.owed import pattern_faults, remind
-from haltpoint.chain.checks.sources import SAID, denied
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
@@ -130,7 +130,7 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
         return end_of_calls(work, index)
     if not decided(work, work.proposals.get(index, Proposal())):  # the others that it names get the task all the same
         drop_held(work, index, "the call before it failed")
-    if literal or not (fault.recoverable or denied(action) or router(work)):
+    if literal or not (fault.recoverable or action.denied or router(work)):
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None
 

@@ -1,5 +1,6 @@
 """`haltpoint tool`: what workers can do, and one call of it as a chain of its own."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,23 +49,8 @@ def add_to(parent: typer.Typer) -> None:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
-        from haltpoint.chain.checks.sources import told
-
-        shell.out.print(f"{found.name}  ({effects(found)}; {served(found)}; {found.timeout:g} s)", markup=False)
-        shell.out.print(f"\n{found.description}\n", markup=False)
-        for step in found.plan.steps if found.plan else ():
-            called = ", ".join(one.tool for one in step.actions)
-            shell.out.print(f"  step {step.id}: {called}  {step.description}".rstrip(), markup=False)
-        properties, required = found.parameters.get("properties", {}), found.parameters.get("required", [])
-        for parameter, schema in properties.items():
-            origin = f", from {told(found.provenance[parameter])}" if parameter in found.provenance else ""
-            kind = f"{schema.get('type', 'any')}{'' if parameter in required else ', optional'}{origin}"
-            shell.out.print(f"  {parameter}: {kind}  {schema.get('description', '')}".rstrip(), markup=False)
-        for place, origins in found.provenance.items():
-            if place not in properties:
-                shell.out.print(f"  {place}: from {told(origins)}", markup=False)
-        if found.hooks:
-            shell.out.print(f"\nhooks, in order: {', '.join(found.hooks)}", markup=False)
+        for line in _declaration(found):
+            shell.out.print(line, markup=False)
 
     @verb(app, "call", gateway=True)
     def call(
@@ -91,9 +77,34 @@ def add_to(parent: typer.Typer) -> None:
         return talk(shell, converse)
 
 
+def _declaration(tool: "ToolView") -> Iterator[str]:
+    """What a tool declares, a line each: its effects, the steps of a skill, parameters, targets and origins, hooks."""
+    from haltpoint.chain.checks.knowledge import in_words
+
+    yield f"{tool.name}  ({effects(tool)}; {served(tool)}; {tool.timeout:g} s)"
+    yield f"\n{tool.description}\n"
+    for step in tool.plan.steps if tool.plan else ():
+        called = ", ".join(action.tool for action in step.actions)
+        yield f"  step {step.id}: {called}  {step.description}".rstrip()
+    required = tool.parameters.get("required", [])
+    for name, schema in tool.parameters.get("properties", {}).items():
+        kind = f"{schema.get('type', 'any')}{'' if name in required else ', optional'}"
+        yield f"  {name}: {kind}  {schema.get('description', '')}".rstrip()
+    if tool.targets:
+        yield f"\ntargets, about which a person is asked unless they are known: {', '.join(tool.targets)}"
+    if tool.provenance:
+        yield "\norigins:"
+    for place, origins in tool.provenance.items():
+        yield f"  {place}: from {in_words(origins)}"
+    if tool.foreign:
+        yield f"\nwritten by strangers: {', '.join(tool.foreign)}"
+    if tool.hooks:
+        yield f"\nhooks, in order: {', '.join(tool.hooks)}"
+
+
 def effects(tool: "ToolView") -> str:
     """What a call may do, in words, and whether it is a skill's."""
-    flags = ("read_only", "idempotent", "destructive", "repeats", "polls", "internal")
+    flags = ("read_only", "idempotent", "destructive", "repeats", "internal")
     said = ", ".join(name.replace("_", "-") for name in flags if getattr(tool, name))
     words = said or "effects, started at most once"
     return f"skill, {words}" if tool.kind == "skill" else words

@@ -128,13 +128,12 @@ class ToolView(View):
     destructive: bool
     may_clarify: bool
     repeats: bool
-    polls: bool
     internal: bool
     queue: str
     timeout: float
     plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
-    outward: bool = False
     provenance: dict[str, tuple[str, ...]]
-    targets: dict[str, str] = Field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
     digest: str

@@ -1,0 +1,114 @@
+"""Which parameters a worker marks as targets when it starts (C13)."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.policy import Targets
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint_tool_worker.targets import is_named, targets_of
+from tests.support.builders import spec
+
+TEXT = {"type": "string"}
+EMAIL = {"type": "string", "format": "email"}
+
+
+def typed(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def tool(parameters: dict[str, Any], **more: Any) -> ToolSpec:
+    return spec("act", parameters=parameters, **({"read_only": False} | more))
+
+
+PERSON = typed(email=TEXT, name=TEXT)
+TEAM = typed(name=TEXT, note=TEXT)
+TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(to=TEXT, inner={"items": {"$ref": "#/$defs/tree"}})}}
+PLAIN_TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(word=TEXT, inner={"items": {"$ref": "#/$defs/tree"}})}}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "places"),
+    [
+        (typed(to=TEXT, words=TEXT), ["to"]),
+        (typed(contactId=TEXT, thread_ids={"type": "array", "items": TEXT}), ["contactId", "thread_ids"]),
+        (typed(whom=EMAIL), ["whom"]),
+        (typed(whom={"anyOf": [EMAIL, {"type": "null"}]}), ["whom"]),
+        (typed(all={"type": "array", "items": EMAIL}), ["all"]),
+        (typed(key={"type": "string", "format": "uuid"}), ["key"]),
+        (typed(pair={"prefixItems": [TEXT, EMAIL]}), ["pair"]),
+        (typed(letters={"type": "array", "items": typed(to=TEXT, text=TEXT)}), ["letters[].to"]),
+        (typed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": typed(b=EMAIL)}}, ["a.b"]),
+        (typed(by={"type": "object", "additionalProperties": typed(to=TEXT)}), ["by{}.to"]),
+        (typed(grant={"type": "object", "propertyNames": EMAIL}), ["grant"]),
+        (typed(members={"type": "object", "additionalProperties": TEXT}), ["members"]),
+        (typed(members={"type": "object"}), ["members"]),
+        (typed(to={}), ["to"]),
+        # a record that says itself to whom is looked at there; any other with the name of a target as a whole
+        (typed(user=PERSON), ["user.email"]),
+        (typed(user=TEAM), ["user"]),
+        (typed(to={"items": PERSON}), ["to[].email"]),
+        (typed(to={"anyOf": [PERSON, TEXT]}), ["to.email", "to"]),
+        # a list of the tool's own names no stranger
+        (typed(channel={"enum": ["mail", "sms"]}), []),
+        (typed(to={"const": "me"}), []),
+        (typed(to={"anyOf": [{"const": "me"}, TEXT]}), ["to"]),
+        (typed(user={"type": "boolean"}), []),
+        (typed(**{"user.name": EMAIL}), ['"user.name"']),
+        # a schema that comes back to itself has no last place: all below is marked, where there is anything to mark
+        (TREE, ["to", "inner"]),
+        (PLAIN_TREE, []),
+        (typed(words=TEXT, n={"type": "integer"}), []),
+        ({"properties": {"a": True}}, []),
+    ],
+)
+def test_c13_parameters_of_tools_with_effects_are_marked_by_name_and_format_at_every_depth(
+    parameters: dict[str, Any], places: list[str]
+) -> None:
+    assert list(targets_of(tool(parameters), Targets())) == places
+
+
+def test_c13_a_read_only_tool_has_the_targets_that_its_author_declares() -> None:
+    parameters = typed(url={"type": "string", "format": "uri"}, page=TEXT)
+    assert targets_of(tool(parameters, read_only=True), Targets()) == ()
+    assert targets_of(tool(parameters, read_only=True, targets=("page",)), Targets()) == ("page",)
+
+
+def test_c13_the_author_adds_targets_and_takes_them_away() -> None:
+    parameters = typed(room=TEXT, slug_id=TEXT, letter=typed(to=TEXT, cc=TEXT), guests={"items": TEXT})
+    act = tool(parameters, targets=("room", "guests[]"))
+    assert targets_of(act, Targets(), ("slug_id", "letter")) == ("room", "guests")
+    assert targets_of(act, Targets(), ("letter.cc", "slug_id")) == ("room", "guests", "letter.to")
+
+
+def test_c6_a_place_with_an_origin_is_compared_with_that_alone() -> None:
+    assert targets_of(tool(typed(to=TEXT, cc=TEXT), provenance={"to": ("find.id",)}), Targets()) == ("cc",)
+    listed = typed(ids={"items": TEXT})
+    assert targets_of(tool(listed, provenance={"ids[]": ("find.id",)}), Targets()) == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("phone_number", "mobile", "tel", "reply_to", "sendTo", "receiver", "payee", "beneficiary", "beneficiaryIban"),
+        *("share_with", "shared_with", "assignee", "collaborators", "card_number", "sort_code", "uuid", "guid", "uid"),
+        *("bucket", "repo", "repository", "endpoint", "callback", "href", "filepath", "dir", "dest", "dst", "outfile"),
+        *("email_addresses", "emailAddresses", "phone_numbers", "channels", "accounts", "ibans", "files", "usernames"),
+        *("userIDs", "callbackURLs", "UUIDs", "IBANs", "webhooks", "email_to", "recipient_ids", "cc_emails", "users"),
+        *("urls", "addresses", "repositories", "hostname", "user_id_list", "forward_to", "path", "recipient-id"),
+    ],
+)
+def test_c13_the_table_knows_the_usual_names(name: str) -> None:
+    assert is_named(name, Targets())
+
+
+@pytest.mark.parametrize("name", ["words", "local_addr", "contact", "role", "curl", "topic", "identity", "subject"])
+def test_c13_other_names_name_no_target(name: str) -> None:
+    assert not is_named(name, Targets())
+
+
+def test_c13_the_policy_adds_names_removes_them_or_has_names_of_its_own() -> None:
+    policy = Targets(add=("wallet*",), remove=("user", "internal_*"))
+    marked = [is_named(name, policy) for name in ("wallet_no", "user", "users", "internal_id", "to")]
+    assert marked == [True, False, False, False, True]
+    assert [is_named(name, Targets(names=("room",))) for name in ("room", "to")] == [True, False]
