@@ -65,10 +65,9 @@ def _of_case(case: Case) -> Facts:
 def _of_request(case: Case, asked: Conversation) -> Facts:
     attempt = asked.attempt or 1
     again = attempt <= case.patience
-    tools = [tool for tool, _ in asked.results]
     succeeded = {tool for tool, result in asked.results if _is_success(result)}
     done = case.tool in succeeded
-    handed_on = not AGENTS.isdisjoint(tools)
+    handed_on = not AGENTS.isdisjoint(asked.answered)
     open_ended = asked.thought == "reason" and case.style is Style.REACT
     data: Facts = {}
     for _, result in asked.results:
@@ -83,7 +82,7 @@ def _of_request(case: Case, asked: Conversation) -> Facts:
         "turn": asked.turn,
         "tries": (asked.turn or 1) + attempt - 1,  # proposals of this step, with this one
         "again": again,  # it misbehaves in this attempt, too
-        "once_more": tools.count(case.tool) <= min(case.patience, 3),
+        "once_more": asked.answered.count(case.tool) <= min(case.patience, 3),
         "done": done,
         "read": "read_mail" in succeeded,
         "sent": "send_message" in succeeded,
@@ -111,8 +110,7 @@ def _is_success(result: Facts) -> bool:
 
 
 def _error(asked: Conversation) -> str | None:
-    last = asked.results[-1][1] if asked.results else {}
-    error = last.get("error") or {}
+    error = asked.result.get("error") or {}
     return error.get("message")
 
 

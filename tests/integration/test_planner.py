@@ -466,7 +466,7 @@ async def test_the_scripted_model_says_what_it_cannot_answer_and_what_it_was_ask
     async with ScriptedModel(rules) as model, httpx.AsyncClient(base_url=model.base_url) as http:
         talk = {"messages": [{"role": "user", "content": "Goal: fly"}]}
         unmatched = await http.post("/chat/completions", json=talk, headers={"X-Haltpoint-Thought": "act"})
-        assert (unmatched.status_code, "thought=act" in unmatched.text, "fly" in unmatched.text) == (500, True, True)
+        assert (unmatched.status_code, "thought='act'" in unmatched.text, "fly" in unmatched.text) == (500, True, True)
         unfilled = await http.post("/chat/completions", json=talk, headers={"X-Haltpoint-Thought": "plan"})
         assert (unfilled.status_code, "result.data.id" in unfilled.text) == (500, True)
         seen = (await http.get(model.base_url.removesuffix("/v1") + "/requests")).json()["requests"]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -11,67 +11,95 @@ _GOAL: Final = re.compile(r"^Goal: (.*)$", re.MULTILINE)
 _SHOWN: Final = re.compile(r"^- ([^\s:(]+): ", re.MULTILINE)
 _KNOWN: Final = re.compile(r"^Known about the task: (.*)$", re.MULTILINE)
 
+Message = Mapping[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A request as rules see it. `results` are (tool, result) in order; values of headers are None when absent.
-
-    `known` is the task's context as the prompt tells it, `shown` are the tools that a thought about the goal lists.
-    """
+    """A request as rules see it. What is in its headers is None when it is not there."""
 
     thought: str | None = None
     step: str | None = None
     turn: int | None = None
     attempt: int | None = None
     goal: str = ""
+    # The last message of the user.
     last: str = ""
+    # Tool and result, in order.
     results: tuple[tuple[str, Any], ...] = ()
+    # The task's context, as the prompt shows it.
     known: str = ""
+    # The tools that a thought about the goal lists.
     shown: tuple[str, ...] = ()
+    # All that comes before the messages.
     system: str = ""
 
+    @property
+    def result(self) -> Any:
+        """The last result."""
+        return self.results[-1][1] if self.results else {}
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The tools that have a result."""
+        return tuple(tool for tool, _ in self.results)
+
     @classmethod
-    def of(cls, headers: Mapping[str, str], body: Mapping[str, Any]) -> Self:
+    def of(cls, headers: Mapping[str, str], body: Message) -> Self:
         """From the headers (names in lower case) and the body of a chat completion request."""
-        messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
-        spoken = [str(message.get("content") or "") for message in messages if message.get("role") == "user"]
+        messages = [message for message in body.get("messages", ()) if isinstance(message, dict)]
+        spoken = _by(messages, "user") or [""]
         said = "\n".join(spoken)
-        goal, known = _GOAL.search(said), _KNOWN.search(said)
         return cls(
-            headers.get("x-haltpoint-thought"),
-            headers.get("x-haltpoint-step"),
-            _number(headers.get("x-haltpoint-turn")),
-            _number(headers.get("x-haltpoint-attempt")),
-            goal[1] if goal else (spoken[0] if spoken else ""),
-            spoken[-1] if spoken else "",
-            tuple(_results(messages)),
-            known[1] if known else "",
-            tuple(_SHOWN.findall(said)),
-            "\n".join(str(message.get("content")) for message in messages if message.get("role") == "system"),
+            thought=headers.get("x-haltpoint-thought"),
+            step=headers.get("x-haltpoint-step"),
+            turn=_number(headers.get("x-haltpoint-turn", "")),
+            attempt=_number(headers.get("x-haltpoint-attempt", "")),
+            goal=_first(_GOAL, said, spoken[0]),
+            last=spoken[-1],
+            results=tuple(_results(messages)),
+            known=_first(_KNOWN, said, ""),
+            shown=tuple(_SHOWN.findall(said)),
+            system="\n".join(_by(messages, "system")),
         )
 
 
-def _results(messages: list[dict[str, Any]]) -> list[tuple[str, Any]]:
-    """All results in the conversation, from messages of the role tool and from those that a prompt tells as text."""
+def _by(messages: Sequence[Message], role: str) -> list[str]:
+    """What was said in a role."""
+    return [_content(message) for message in messages if message.get("role") == role]
+
+
+def _content(message: Message) -> str:
+    return str(message.get("content") or "")
+
+
+def _first(pattern: re.Pattern[str], text: str, otherwise: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else otherwise
+
+
+def _results(messages: Sequence[Message]) -> Iterator[tuple[str, Any]]:
+    """All results in the conversation, from messages of the role tool and from those that a prompt shows as text."""
     names: dict[Any, str] = {}
-    found: list[tuple[str, Any]] = []
     for message in messages:
+        content = _content(message)
         for call in message.get("tool_calls") or ():
-            names[call.get("id")] = str(call.get("function", {}).get("name"))
-        content = str(message.get("content") or "")
+            names[call.get("id")] = str(call["function"]["name"])
         if message.get("role") == "tool":
-            found.append((names.get(message.get("tool_call_id"), str(message.get("name"))), _json_at(content, 0)))
+            name = names.get(message.get("tool_call_id"))
+            yield name or str(message.get("name")), _json_at(content, 0)
         elif message.get("role") == "user":
-            found += [(told[1], _json_at(content, told.end())) for told in _TOLD.finditer(content)]
-    return found
+            for match in _TOLD.finditer(content):
+                yield match[1], _json_at(content, match.end())
 
 
 def _json_at(text: str, start: int) -> Any:
     try:
-        return json.JSONDecoder().raw_decode(text, start)[0]
+        value, _ = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return {}
+    return value
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None

@@ -14,9 +14,9 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
 goal, last and system are regular expressions, searched in the goal, in the last message of the user, and in what comes
 before all messages, which begins with an agent's own prompt; results and without name tools that have or have not
 answered yet; result gives, by dotted path, regular expressions for values of the last result (any case).
-`say`: content (text, or JSON that is written as text), plan (JSON as text), calls (native, or with "native": false as
-JSON in the content). `fault`: status (with retry_after and words), cut (the connection breaks off) or malformed (no
-JSON). `delay` in seconds. `times`: how often the rule answers; after that it is passed over.
+`say`: content (text, or JSON that is written as text), plan (JSON as text), calls. `fault`: status (with
+retry_after and words), cut (the connection breaks off) or malformed (no JSON). `delay` in seconds. `times`: how often
+the rule answers; after that it is passed over.
 
 A thought about the goal (intent) is answered by rules that name it. Without one the goal asks, where that is needed,
 for each tool that the script calls.
@@ -26,13 +26,15 @@ result, results.<tool>.<path> in the last one of a tool; `|` separates alternati
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Annotated, Any, Final, Protocol, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -42,6 +44,17 @@ from haltpoint.testing.conversation import Conversation
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 
 
+def _is_expression(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"{value!r} is not a regular expression: {error}") from error
+    return value
+
+
+Expression = Annotated[str, AfterValidator(_is_expression)]
+
+
 class When(Form):
     """Which requests a rule answers; what is not given fits everything."""
 
@@ -49,22 +62,39 @@ class When(Form):
     step: str | None = None
     turn: int | None = None
     attempt: int | None = None
-    goal: str | None = None
-    last: str | None = None
-    system: str | None = None
+    goal: Expression = ""
+    last: Expression = ""
+    system: Expression = ""
     results: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    result: dict[str, str] = Field(default_factory=dict)
+    result: dict[str, Expression] = Field(default_factory=dict)
 
-    @field_validator("goal", "last", "system", "result")
-    @classmethod
-    def _are_expressions(cls, value: str | dict[str, str] | None) -> str | dict[str, str] | None:
-        for expression in value.values() if isinstance(value, dict) else (value or "",):
-            try:
-                re.compile(expression)
-            except re.error as error:
-                raise ValueError(f"{expression!r} is not a regular expression: {error}") from error
-        return value
+    def fits(self, talk: Conversation) -> bool:
+        """Whether a request is one of these."""
+        kinds = (self.thought,) if isinstance(self.thought, ThoughtKind) else self.thought
+        if kinds and talk.thought not in kinds:
+            return False
+        for name in ("step", "turn", "attempt"):
+            wanted = getattr(self, name)
+            if wanted is not None and wanted != getattr(talk, name):
+                return False
+        for name in ("goal", "last", "system"):
+            pattern = getattr(self, name)
+            if not re.search(pattern, getattr(talk, name)):
+                return False
+        answered = set(talk.answered)
+        if not answered.issuperset(self.results) or answered.intersection(self.without):
+            return False
+        return all(_matches(path, wanted, talk.result) for path, wanted in self.result.items())
+
+    def values(self, talk: Conversation) -> dict[str, Any]:
+        """What the templates of a rule may refer to."""
+        return {
+            "goal": _groups(self.goal, talk.goal),
+            "last": _groups(self.last, talk.last),
+            "result": talk.result,
+            "results": dict(talk.results),
+        }
 
 
 class SaidCall(Form):
@@ -80,7 +110,6 @@ class Say(Form):
     content: Any = None
     plan: Any = None
     calls: tuple[SaidCall, ...] = ()
-    native: bool = True
 
 
 class Trouble(Form):
@@ -100,13 +129,16 @@ class Rule(Form):
     say: Say | None = None
     fault: Trouble | None = None
     delay: float = Field(default=0.0, ge=0)
-    times: int | None = Field(default=None, ge=1)
+    times: int = Field(default=sys.maxsize, ge=1)
 
     @model_validator(mode="after")
     def _does_one_thing(self) -> Self:
         if (self.say is None) == (self.fault is None):
             raise ValueError("a rule has either say or fault")
         return self
+
+
+SCRIPTS: Final = resources.files("haltpoint.testing") / "scripts"
 
 
 class Script(Form):
@@ -121,20 +153,24 @@ class Script(Form):
 
         Raises HaltpointError HP-041.
         """
-        scripts = resources.files("haltpoint.testing") / "scripts"
-        ready_made = scripts / f"{path}.json"
-        chosen = ready_made if ready_made.is_file() and not path.is_file() else path
+        chosen = path if path.is_file() else SCRIPTS / f"{path}.json"
         try:
-            return cls.model_validate_json(chosen.read_text(encoding="utf-8"))
+            text = chosen.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            names = sorted(one.name.removesuffix(".json") for one in scripts.iterdir())
+            names = sorted(script.name.removesuffix(".json") for script in SCRIPTS.iterdir())
             fix = f"Name a JSON file, or one of: {', '.join(names)}"
             raise HaltpointError("HP-041", f"the script {path} cannot be read", str(error), fix) from error
+        try:
+            return cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            why = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            place = ".".join(map(str, first["loc"])) or "the file"
             fix = "Correct it; haltpoint.testing.script says how"
-            raise HaltpointError("HP-041", f"{path} is not a script", why, fix) from None
+            raise HaltpointError("HP-041", f"{path} is not a script", f"{place}: {first['msg']}", fix) from None
+
+
+Spoken = tuple[int, Rule, dict[str, Any]]
+"""What is answered: a number for the record, a rule, and what its templates may refer to."""
 
 
 class Speaker(Protocol):
@@ -145,41 +181,47 @@ class Speaker(Protocol):
         """The model's name."""
         ...
 
-    def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
-        """What is answered: a number for the record, a rule, and what its templates may refer to; None: nothing."""
+    def next(self, talk: Conversation) -> Spoken | None:
+        """What is answered; None: nothing."""
 
 
 @dataclass(slots=True)
 class Following:
-    """A script being followed: counts how often each rule has answered."""
+    """A script being followed."""
 
     script: Script
-    used: dict[int, int] = field(default_factory=dict)
+    # How often each rule has answered.
+    used: Counter[int] = field(default_factory=Counter)
 
     @property
     def model(self) -> str:
         """The model's name."""
         return self.script.model
 
-    def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
-        """The first rule that fits, its number, and what its templates may refer to; None when there is none."""
+    def next(self, talk: Conversation) -> Spoken | None:
+        """The first rule that fits; None when there is none."""
         about_goal = talk.thought == ThoughtKind.INTENT
         for number, rule in enumerate(self.script.rules):
             if about_goal and rule.when.thought is None:
                 continue
-            values = _fits(rule.when, talk)
-            if values is not None and (rule.times is None or self.used.get(number, 0) < rule.times):
-                self.used[number] = self.used.get(number, 0) + 1
-                return number, rule, values
-        called = {call.name for rule in self.script.rules if rule.say is not None for call in rule.say.calls}
-        return (len(self.script.rules), Rule(say=reads(talk, called)), {}) if about_goal else None
+            if self.used[number] < rule.times and rule.when.fits(talk):
+                self.used[number] += 1
+                return number, rule, rule.when.values(talk)
+        return self._read(talk) if about_goal else None
+
+    def _read(self, talk: Conversation) -> Spoken:
+        called: set[str] = set()
+        for rule in self.script.rules:
+            calls = rule.say.calls if rule.say else ()
+            called.update(call.name for call in calls)
+        return -1, Rule(say=reads(talk, called)), {}
 
 
 def reads(talk: Conversation, tools: Collection[str]) -> Say:
     """What a goal asks for, for scripts that do not say it: any of these tools, where it is needed."""
     named = [name for name in talk.shown if name in tools]
-    entry = {"tools": named, "words": talk.goal, "when": talk.goal}
-    return Say(content={"effects_asked": [entry] if named else [], "ask_before": [], "forbidden": []})
+    asked = [{"tools": named, "words": talk.goal, "when": talk.goal}] if named else []
+    return Say(content={"effects_asked": asked, "ask_before": [], "forbidden": []})
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
@@ -198,37 +240,17 @@ def fill(value: Any, values: Mapping[str, Any]) -> Any:
     return _TEMPLATE.sub(lambda match: str(_look_up(match[1], values)), value)
 
 
-def _fits(when: When, talk: Conversation) -> dict[str, Any] | None:
-    kinds: Sequence[ThoughtKind] = (when.thought,) if isinstance(when.thought, ThoughtKind) else when.thought or ()
-    latest = dict(talk.results)
-    goal = re.search(when.goal, talk.goal) if when.goal is not None else None
-    last = re.search(when.last, talk.last) if when.last is not None else None
-    values = {
-        "goal": goal.groupdict() if goal else {},
-        "last": last.groupdict() if last else {},
-        "result": talk.results[-1][1] if talk.results else {},
-        "results": latest,
-    }
-    fits = (
-        (not kinds or talk.thought in {kind.value for kind in kinds})
-        and when.step in (None, talk.step)
-        and when.turn in (None, talk.turn)
-        and when.attempt in (None, talk.attempt)
-        and (when.goal is None or goal is not None)
-        and (when.last is None or last is not None)
-        and (when.system is None or re.search(when.system, talk.system) is not None)
-        and all(tool in latest for tool in when.results)
-        and not any(tool in latest for tool in when.without)
-        and all(_matches(path, wanted, values["result"]) for path, wanted in when.result.items())
-    )
-    return values if fits else None
+def _groups(pattern: str, text: str) -> dict[str, Any]:
+    match = re.search(pattern, text)
+    return match.groupdict() if match else {}
 
 
 def _matches(path: str, wanted: str, result: Any) -> bool:
     try:
-        return re.fullmatch(wanted, str(_walk(path, result)), re.IGNORECASE) is not None
+        value = str(_walk(path, result))
     except KeyError:
         return False
+    return re.fullmatch(wanted, value, re.IGNORECASE) is not None
 
 
 def _look_up(expression: str, values: Mapping[str, Any]) -> Any:
@@ -241,13 +263,11 @@ def _look_up(expression: str, values: Mapping[str, Any]) -> Any:
 
 
 def _walk(path: str, value: Any) -> Any:
-    for name in path.split("."):
-        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        elif isinstance(value, Mapping) and name in value:
-            value = value[name]
-        else:
-            raise KeyError(path)
+    try:
+        for name in path.split("."):
+            value = value[int(name)] if isinstance(value, list) else value[name]
+    except (LookupError, TypeError, ValueError):
+        value = None
     if value is None:
         raise KeyError(path)
     return value

@@ -13,36 +13,41 @@ import json
 import signal
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final, Self
+
+from faststream.asgi import AsgiResponse
+from faststream.asgi.request import AsgiRequest
 
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.testing.conversation import Conversation
-from haltpoint.testing.script import Following, Rule, Say, Script, Speaker, fill
+from haltpoint.testing.script import Following, Rule, Say, Script, Speaker, Trouble, fill
 
 _REMEMBERED: Final = 1000
-_MAX_BODY: Final = 8 * 1024 * 1024
 
-_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_CUT: Final = AsgiResponse(b'{"choices": [', 200, {"content-length": "1000"})
+"""It promises more bytes than it has: uvicorn then closes the connection in the middle of the answer."""
+
+_MALFORMED: Final = AsgiResponse(b'{"choices": [{"message": {"content": "and the')
+
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """One request that was served. `rule` is the number of the rule that answered, from 0; None when there was none."""
+    """One request that was served."""
 
     thought: str | None
     chain: str | None
     step: str | None
     turn: int | None
     attempt: int | None
+    # The number of the rule that answered, from 0; None: there was none.
     rule: int | None
     status: int
     at: float
-    body: dict[str, Any]
+    body: Json
 
 
 class ScriptedModel:
@@ -56,15 +61,20 @@ class ScriptedModel:
         self._speaker: Speaker = Following(script) if isinstance(script, Script) else script
         self._stopping = asyncio.Event()
 
-        async def app(scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
-            await self._serve(scope, receive, send)  # uvicorn does not know a bound method for what it is
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            request = AsgiRequest(scope, receive, send)
+            route = f"{scope['method']} {scope['path']}"
+            response = await self._serve(route, request)
+            await response(scope, receive, send)
 
         self._http = HttpServer(app, host, port, chosen_by="--port")
 
     @property
     def base_url(self) -> str:
         """What HALTPOINT_MODEL__BASE_URL has to be."""
-        host = f"[{self._http.host}]" if ":" in self._http.host else self._http.host
+        host = self._http.host
+        if ":" in host:
+            host = f"[{host}]"
         return f"http://{host}:{self._http.port}/v1"
 
     async def start(self) -> None:
@@ -83,71 +93,84 @@ class ScriptedModel:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    async def _serve(self, scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
-        route = (scope["method"], scope["path"])
-        if route == ("POST", "/v1/chat/completions"):
-            headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
-            await self._complete(headers, await _read(receive), send)
-        elif route == ("GET", "/v1/models"):
-            models = [{"id": self._speaker.model, "object": "model"}]
-            await _send_json(send, 200, {"object": "list", "data": models})
-        elif route == ("GET", "/requests"):
-            await _send_json(send, 200, {"requests": [asdict(seen) for seen in self.requests]})
-        else:
-            await _send_json(send, 404, _error("there is POST /v1/chat/completions, GET /v1/models and GET /requests"))
+    async def _serve(self, route: str, request: AsgiRequest) -> AsgiResponse:
+        match route:
+            case "POST /v1/chat/completions":
+                return await self._complete(request.headers, await request.body())
+            case "GET /v1/models":
+                model = {"id": self._speaker.model, "object": "model"}
+                return _json(200, {"object": "list", "data": [model]})
+            case "GET /requests":
+                return _json(200, {"requests": list(map(asdict, self.requests))})
+            case _:
+                return _error(404, "there is POST /v1/chat/completions, GET /v1/models and GET /requests")
 
-    async def _complete(self, headers: dict[str, str], text: bytes, send: _Send) -> None:
+    async def _complete(self, headers: dict[str, str], text: bytes) -> AsgiResponse:
         try:
             body = json.loads(text)
             talk = Conversation.of(headers, body)
         except (ValueError, AttributeError, RecursionError) as error:
-            await _send_json(send, 400, _error(f"this is not a chat completion request: {error}"))
-            return
-        found = self._speaker.next(talk)
-        status, answer = (500, _error(_unmatched(talk))) if found is None else self._answer(found[1], found[2], text)
-        self.requests.append(
-            ServedRequest(
-                talk.thought,
-                headers.get("x-haltpoint-chain"),
-                talk.step,
-                talk.turn,
-                talk.attempt,
-                None if found is None else found[0],
-                status,
-                time.time(),
-                body,
-            )
+            return _error(400, f"this is not a chat completion request: {error}")
+        spoken = self._speaker.next(talk)
+        response = _error(500, f"no rule of the script fits: {talk!r:.1000}")
+        if spoken:
+            response = self._respond(spoken[1], spoken[2], body)
+        served = ServedRequest(
+            talk.thought,
+            headers.get("x-haltpoint-chain"),
+            talk.step,
+            talk.turn,
+            talk.attempt,
+            spoken[0] if spoken else None,
+            response.status_code,
+            time.time(),
+            body,
         )
-        rule = Rule(say=Say()) if found is None else found[1]
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), rule.delay)
-        if rule.fault is not None and rule.fault.cut:
-            await _cut(send)
-        elif rule.fault is not None and rule.fault.malformed:
-            await _send(send, 200, b'{"choices": [{"message": {"content": "and the')
-        elif status == 200 and body.get("stream"):
-            await _send(send, 200, _events(answer), {"content-type": "text/event-stream"})
-        else:
-            wait = None if rule.fault is None else rule.fault.retry_after
-            await _send_json(send, status, answer, {} if wait is None else {"retry-after": str(wait)})
+        self.requests.append(served)
+        if spoken:
+            await self._wait(spoken[1].delay)
+        return response
 
-    def _answer(self, rule: Rule, values: dict[str, Any], text: bytes) -> tuple[int, dict[str, Any]]:
-        if rule.say is None:
-            fault = rule.fault
-            return (fault.status or 200, _error(fault.words)) if fault is not None else (200, {})
+    async def _wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    def _respond(self, rule: Rule, values: Json, body: Json) -> AsgiResponse:
+        if rule.fault:
+            return _trouble(rule.fault)
         try:
-            message = _message(rule.say, values)
+            message = _message(rule.say or Say(), values)
         except KeyError as error:
-            return 500, _error(f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation")
-        usage = {"prompt_tokens": len(text) // 4, "completion_tokens": len(json.dumps(message)) // 4}
-        return 200, {
+            return _error(500, f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation")
+        answer = self._answer(message, body)
+        return _stream(answer) if body.get("stream") else _json(200, answer)
+
+    def _answer(self, message: Json, body: Json) -> Json:
+        prompt = _tokens(body)
+        completion = _tokens(message)
+        return {
             "id": f"chatcmpl-{len(self.requests)}",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": self._speaker.model,
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": usage | {"total_tokens": sum(usage.values())},
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": completion,
+                "total_tokens": prompt + completion,
+            },
         }
+
+
+def _trouble(fault: Trouble) -> AsgiResponse:
+    if fault.cut:
+        return _CUT
+    if fault.malformed:
+        return _MALFORMED
+    status = fault.status or 200
+    if fault.retry_after is None:
+        return _error(status, fault.words)
+    return _error(status, fault.words, **{"retry-after": str(fault.retry_after)})
 
 
 def run(script: Script, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -158,87 +181,72 @@ def run(script: Script, host: str = "127.0.0.1", port: int = 0) -> None:
 
 async def _run(model: ScriptedModel) -> None:
     stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stopped.set)
     async with model:
         print(f"ready {model.base_url}", flush=True)  # noqa: T201 - its starter waits for this line
         await stopped.wait()
 
 
-def _message(say: Say, values: dict[str, Any]) -> dict[str, Any]:
-    content = fill(say.content if say.plan is None else say.plan, values)
-    calls = [{"name": call.name, "arguments": fill(call.arguments, values)} for call in say.calls]
-    if calls and not say.native:
-        content, calls = "\n".join(json.dumps(call) for call in calls), []
-    message: dict[str, Any] = {"role": "assistant", "content": None if content is None else _text(content)}
-    if calls:
-        message["tool_calls"] = [
-            {"id": f"call_{number}", "type": "function", "function": {**call, "arguments": _text(call["arguments"])}}
-            for number, call in enumerate(calls)
-        ]
-    return message
+def _message(say: Say, values: Json) -> Json:
+    said = say.content if say.plan is None else say.plan
+    content = None if said is None else _text(fill(said, values))
+    functions = fill([call.model_dump() for call in say.calls], values)
+    calls = [_tool_call(*each) for each in enumerate(functions)]
+    message = {"role": "assistant", "content": content}
+    return message | {"tool_calls": calls} if calls else message
 
 
-def _events(answer: dict[str, Any]) -> bytes:
+def _tool_call(number: int, function: Json) -> Json:
+    function["arguments"] = _text(function["arguments"])
+    return {"id": f"call_{number}", "type": "function", "function": function}
+
+
+def _stream(answer: Json) -> AsgiResponse:
     """A whole answer as a stream: its words, then each call in two pieces, then how it ended, then the tokens."""
     message = answer["choices"][0]["message"]
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": message["content"]}]
+    deltas = [{"role": "assistant", "content": message["content"]}]
     for number, call in enumerate(message.get("tool_calls", [])):
-        name, arguments = call["function"].values()
-        half = len(arguments) // 2
-        begun = {**call, "index": number, "function": {"name": name, "arguments": arguments[:half]}}
-        rest = {"index": number, "function": {"arguments": arguments[half:]}}
-        deltas += [{"tool_calls": [piece]} for piece in (begun, rest)]
+        deltas += _halves(number, call)
     about = {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"]}
-    told: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    told += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
-    told += [{"choices": [], "usage": answer["usage"]}]
-    return b"".join(f"data: {json.dumps(about | one)}\n\n".encode() for one in told) + b"data: [DONE]\n\n"
+    ends = [
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {"choices": [], "usage": answer["usage"]},
+    ]
+    pieces = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    body = b""
+    for piece in pieces + ends:
+        event = json.dumps(about | piece)
+        body += f"data: {event}\n\n".encode()
+    return AsgiResponse(body + b"data: [DONE]\n\n", 200, {"content-type": "text/event-stream"})
+
+
+def _halves(number: int, call: Json) -> list[Json]:
+    arguments = call["function"]["arguments"]
+    half = len(arguments) // 2
+    begun = {"name": call["function"]["name"], "arguments": arguments[:half]}
+    rest = {"arguments": arguments[half:]}
+    first = call | {"index": number, "function": begun}
+    second = {"index": number, "function": rest}
+    return [{"tool_calls": [first]}, {"tool_calls": [second]}]
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _unmatched(talk: Conversation) -> str:
-    results = ", ".join(tool for tool, _ in talk.results) or "none"
-    return (
-        f"no rule of the script fits: thought={talk.thought} step={talk.step} turn={talk.turn} attempt={talk.attempt} "
-        f"goal={talk.goal[:200]!r} results={results}"
-    )
+def _tokens(value: Json) -> int:
+    """About as many as there are: a quarter of the characters."""
+    return len(json.dumps(value)) // 4
 
 
-def _error(words: str) -> dict[str, Any]:
-    return {"error": {"message": words, "type": "script"}}
+def _error(status: int, words: str, **headers: str) -> AsgiResponse:
+    error = {"message": words, "type": "script"}
+    return _json(status, {"error": error}, **headers)
 
 
-async def _read(receive: _Receive) -> bytes:
-    body = bytearray()
-    more = True
-    while more and len(body) <= _MAX_BODY:
-        message = await receive()
-        body += message.get("body", b"")
-        more = bool(message.get("more_body"))
-    return bytes(body)
-
-
-async def _send_json(send: _Send, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
-    await _send(send, status, json.dumps(value).encode(), headers)
-
-
-async def _send(send: _Send, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-    told = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
-    lines = [(name.encode(), value.encode()) for name, value in told.items()]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _cut(send: _Send) -> None:
-    """Promise more bytes than are sent: uvicorn then closes the connection in the middle of the answer."""
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
-    await send({"type": "http.response.body", "body": b'{"choices": ['})
-
-
-def serve_file(path: Path, host: str = "127.0.0.1", port: int = 0) -> None:
-    """`haltpoint script-model FILE`: read the script and serve it. Raises HaltpointError HP-041 or HP-003."""
-    run(Script.read(path), host, port)
+def _json(status: int, value: Json, **headers: str) -> AsgiResponse:
+    body = json.dumps(value).encode()
+    of_json = {"content-type": "application/json"}
+    return AsgiResponse(body, status, of_json | headers)

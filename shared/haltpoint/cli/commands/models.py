@@ -46,6 +46,7 @@ def add_to(app: typer.Typer) -> None:
             from haltpoint.cli.local.keeper import die_with_owner
 
             die_with_owner(owner_fd)
-        from haltpoint.testing.script_model import serve_file
+        from haltpoint.testing.script import Script
+        from haltpoint.testing.script_model import run
 
-        serve_file(file, host, port)
+        run(Script.read(file), host, port)

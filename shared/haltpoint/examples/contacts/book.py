@@ -26,17 +26,14 @@ class Book:
     @classmethod
     def read(cls, folder: Path = HERE) -> Self:
         """Read all .csv and .vcf files of a folder. Raises BookError, also for an id that occurs twice."""
-        contacts = [
-            contact
-            for path in sorted(folder.iterdir())
-            if path.suffix in _READERS
-            for contact in _READERS[path.suffix](path)
-        ]
-        ids = [contact.id for contact in contacts]
-        if twice := sorted({one for one in ids if ids.count(one) > 1}):
-            raise BookError(f"{folder}: more than one contact has the id {', '.join(twice)}")
-        days = [contact.last_contact for contact in contacts if contact.last_contact]
-        return cls(tuple(contacts), max(days, default=date.min))
+        contacts: dict[str, Contact] = {}
+        for contact in _read_all(folder):
+            if contact.id in contacts:
+                raise BookError(f"{folder}: more than one contact has the id {contact.id}")
+            contacts[contact.id] = contact
+        everybody = tuple(contacts.values())
+        days = [contact.last_contact for contact in everybody if contact.last_contact]
+        return cls(everybody, max(days, default=date.min))
 
     def find(self, query: str) -> list[Found]:
         """Everybody who may be meant, the likeliest first."""
@@ -44,17 +41,28 @@ class Book:
 
     def get(self, contact_id: str) -> Contact | None:
         """The person with this id."""
-        return next((contact for contact in self.contacts if contact.id == contact_id), None)
+        for contact in self.contacts:
+            if contact.id == contact_id:
+                return contact
+        return None
+
+
+def _read_all(folder: Path) -> Iterator[Contact]:
+    for path in sorted(folder.iterdir()):
+        if path.suffix in _READERS:
+            yield from _READERS[path.suffix](path)
 
 
 def read_csv(path: Path) -> Iterator[Contact]:
     """Rows with the columns id, name, nickname, email, phone, organization, last_contact (ISO date or empty)."""
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines)
-        if missing := {"id", "name"} - set(rows.fieldnames or ()):
-            raise BookError(f"{path}: no column {' and '.join(sorted(missing))}")
+        columns = rows.fieldnames or ()
+        for name in ("id", "name"):
+            if name not in columns:
+                raise BookError(f"{path}: no column {name}")
         for row in rows:
-            yield _contact({key: value for key, value in row.items() if key}, f"{path}:{rows.line_num}")
+            yield _contact(row, f"{path}:{rows.line_num}")
 
 
 def read_vcard(path: Path) -> Iterator[Contact]:
@@ -62,7 +70,8 @@ def read_vcard(path: Path) -> Iterator[Contact]:
     card: dict[str, str] | None = None
     for number, line in _unfolded(path.read_text(encoding="utf-8")):
         head, _, value = line.partition(":")
-        name = head.split(";")[0].rpartition(".")[2].upper()  # without group and parameters
+        group_and_name = head.split(";")[0]  # without parameters
+        name = group_and_name.split(".")[-1].upper()
         if name == "BEGIN":
             card = {}
         elif card is None:
@@ -77,6 +86,9 @@ def read_vcard(path: Path) -> Iterator[Contact]:
 
 
 _READERS = {".csv": read_csv, ".vcf": read_vcard}
+_ENDS = {"ORG": ";", "NICKNAME": ","}
+"""The signs behind the first part of a structured value."""
+
 _PROPERTIES = {
     "UID": "id",
     "FN": "name",
@@ -89,41 +101,49 @@ _PROPERTIES = {
 
 
 def _contact(fields: dict[str, str], place: str) -> Contact:
-    known = {key: (fields.get(key) or "").strip() for key in _PROPERTIES.values()}
+    known: dict[str, str] = {}
+    for key in _PROPERTIES.values():
+        value = fields.get(key) or ""
+        known[key] = value.strip()
     if not known["id"] or not known["name"]:
         raise BookError(f"{place}: a contact needs an id and a name")
     day = known.pop("last_contact")
     try:
-        return Contact(**known, last_contact=date.fromisoformat(day) if day else None)
+        last_contact = date.fromisoformat(day) if day else None
     except ValueError as error:
         raise BookError(f"{place}: last contact {day!r} is not a date like 2026-11-20") from error
+    return Contact(**known, last_contact=last_contact)
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
     """Logical lines with the number of their first: a line that begins with a blank continues the one before it."""
-    whole, first = "", 1
+    whole = ""
+    first = 1
     for number, line in enumerate(text.splitlines(), 1):
         if line[:1] in (" ", "\t"):
             whole += line[1:]
             continue
         if whole:
             yield first, whole
-        whole, first = line, number
+        whole = line
+        first = number
     if whole:
         yield first, whole
 
 
 def _text(name: str, value: str) -> str:
     """The first part of a structured value, with the escapes of vCard taken back."""
-    part, escaped = "", False
+    end = _ENDS.get(name)
+    part = ""
+    escaped = False
     for letter in value:
         if escaped:
             part += "\n" if letter in "nN" else letter
             escaped = False
         elif letter == "\\":
             escaped = True
-        elif (letter == ";" and name == "ORG") or (letter == "," and name == "NICKNAME"):
+        elif letter == end:
             break
         else:
             part += letter
-    return part.removeprefix("tel:") if name == "TEL" else part
+    return part.removeprefix("tel:")

@@ -62,6 +62,10 @@ class Contact:
     organization: str = ""
     last_contact: date | None = None
 
+    def written_to_since(self, day: date) -> bool:
+        """Whether the last message to this person is of that day or later."""
+        return self.last_contact is not None and self.last_contact >= day
+
     @property
     def complete(self) -> bool:
         """Whether this person can be reached in both ways that we know."""
@@ -86,25 +90,37 @@ def find(contacts: Iterable[Contact], query: str, today: date) -> list[Found]:
         rule = _rule(contact, wanted) if wanted else None
         if rule is None:
             continue
-        recent = contact.last_contact is not None and today - contact.last_contact <= RECENTLY
-        confidence = CONFIDENCE[rule] + _RECENT * recent + _COMPLETE * contact.complete
+        recent = contact.written_to_since(today - RECENTLY)
+        confidence = CONFIDENCE[rule] + _RECENT * recent
+        confidence += _COMPLETE * contact.complete
         if confidence >= LEAST:
-            found.append(Found(contact, rule, min(1.0, round(confidence, 2)), recent))
-    return sorted(found, key=lambda one: (-one.confidence, plain(one.contact.name), one.contact.id))
+            rounded = round(min(1.0, confidence), 2)
+            found.append(Found(contact, rule, rounded, recent))
+    return sorted(found, key=_rank)
 
 
 def must_ask(found: list[Found]) -> bool:
     """Whether a person has to choose: the best two are too close, or the only one is too unsure."""
-    if len(found) > 1:
-        return round(found[0].confidence - found[1].confidence, 2) < APART
-    return len(found) == 1 and found[0].confidence < SURE
+    best = [match.confidence for match in found[:2]]
+    if len(best) == 2:
+        return round(best[0] - best[1], 2) < APART
+    return bool(best) and best[0] < SURE
+
+
+def _rank(match: Found) -> tuple[float, str, str]:
+    name = plain(match.contact.name)
+    return -match.confidence, name, match.contact.id
 
 
 def plain(text: str) -> str:
     """Without case, accents, punctuation and needless spaces; `@` and the dots of an address become spaces too."""
-    letters = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
-    kept = "".join(c if c.isalnum() else " " for c in letters if not unicodedata.combining(c))
-    return " ".join(kept.casefold().split())
+    folded = text.casefold().translate(_LETTERS)
+    kept = ""
+    for letter in unicodedata.normalize("NFKD", folded):
+        if not unicodedata.combining(letter):
+            kept += letter if letter.isalnum() else " "
+    words = kept.casefold().split()
+    return " ".join(words)
 
 
 def _rule(contact: Contact, wanted: str) -> Rule | None:
@@ -112,20 +128,28 @@ def _rule(contact: Contact, wanted: str) -> Rule | None:
     address = plain(contact.email)
     words = [word for name in names for word in name.split()]
     if len(wanted) == 1:
-        return Rule.CLOSE_SPELLING if any(word.startswith(wanted) for word in words) else None
-    if wanted in names or wanted == address:
+        begins = any(word.startswith(wanted) for word in words)
+        return Rule.CLOSE_SPELLING if begins else None
+    if wanted in (*names, address):
         return Rule.EXACT
     if any(name.startswith(wanted) for name in names):
         return Rule.PREFIX
-    if all(word in words for word in wanted.split()):
+    asked = wanted.split()
+    if set(words).issuperset(asked):
         return Rule.EVERY_WORD
     if any(wanted in text for text in (*names, address)):
         return Rule.CONTAINS
-    if all(any(_nearly(word, other) for other in words) for word in wanted.split()):
+    if all(_is_near_any(word, words) for word in asked):
         return Rule.CLOSE_SPELLING
     return None
 
 
+def _is_near_any(word: str, others: list[str]) -> bool:
+    return any(_nearly(word, other) for other in others)
+
+
 def _nearly(word: str, other: str) -> bool:
     matcher = SequenceMatcher(None, word, other, autojunk=False)
-    return matcher.real_quick_ratio() >= NEARLY and matcher.ratio() >= NEARLY
+    if matcher.real_quick_ratio() < NEARLY:
+        return False
+    return matcher.ratio() >= NEARLY

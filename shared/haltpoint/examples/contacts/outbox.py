@@ -7,8 +7,8 @@ an idempotency key: a second message under the same key is not sent, the first o
 import fcntl
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,12 +37,15 @@ class Outbox:
         with self.path.open("a+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            if first := next((one for one in _messages(file) if one.key == message.key), None):
+            first = _under(message.key, _messages(file))
+            if first is not None:
                 return first, False
-            sent = Message(**{**asdict(message), "at": datetime.now(UTC).isoformat(timespec="milliseconds")})
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            sent = replace(message, at=now)
+            line = json.dumps(asdict(sent), ensure_ascii=False)
             if _torn(self.path):  # a writer died in the middle of its line, which then is none
-                file.write("\n")
-            file.write(json.dumps(asdict(sent), ensure_ascii=False) + "\n")
+                line = f"\n{line}"
+            file.write(f"{line}\n")
             file.flush()
             os.fsync(file.fileno())
             return sent, True
@@ -56,7 +59,14 @@ class Outbox:
 
     def find(self, key: str) -> Message | None:
         """The message that went out under this key: what a person looks up who is asked whether it happened."""
-        return next((message for message in self.read() if message.key == key), None)
+        return _under(key, self.read())
+
+
+def _under(key: str, messages: Iterable[Message]) -> Message | None:
+    for message in messages:
+        if message.key == key:
+            return message
+    return None
 
 
 def _messages(lines: Iterator[str]) -> Iterator[Message]:

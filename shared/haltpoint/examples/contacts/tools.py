@@ -52,8 +52,9 @@ class Deps:
 async def lifespan() -> AsyncGenerator[Deps]:
     """The address book beside this file, and the outbox that the environment names."""
     moment, _, seconds = os.environ.get("CONTACTS_LINGER", "").partition(":")
-    outbox = Outbox(Path(os.environ.get("CONTACTS_OUTBOX", "outbox/outbox.jsonl")))
-    yield Deps(Book.read(), outbox, (moment, float(seconds)) if seconds else None)
+    path = os.environ.get("CONTACTS_OUTBOX", "outbox/outbox.jsonl")
+    linger = (moment, float(seconds)) if seconds else None
+    yield Deps(Book.read(), Outbox(Path(path)), linger)
 
 
 @tool(queue="contacts", read_only=True, may_clarify=True, timeout="5s")
@@ -66,10 +67,8 @@ async def lookup_contacts(
     if not found:
         raise ToolError.not_found(f"The address book has no {query!r}.", suggestion="Check the spelling.")
     if must_ask(found):
-        options = [_option(one) for one in found[:MOST_OPTIONS]]
-        more = f" (the likeliest {MOST_OPTIONS} of {len(found)})" if len(found) > MOST_OPTIONS else ""
-        question = f"Which {query!r} do you mean{more}?" if len(found) > 1 else f"Is this who you mean by {query!r}?"
-        return ctx.clarify("contact_selection", question, options)
+        options = [_option(match) for match in found[:MOST_OPTIONS]]
+        return ctx.clarify("contact_selection", _question(query, len(found)), options)
     return ctx.ok(_match(found[0]))
 
 
@@ -90,19 +89,29 @@ async def send_message(
     return Sent(message_id=sent.key, recipient_id=sent.to, name=sent.name)
 
 
+def _question(query: str, count: int) -> str:
+    if count == 1:
+        return f"Is this who you mean by {query!r}?"
+    if count <= MOST_OPTIONS:
+        return f"Which {query!r} do you mean?"
+    return f"Which {query!r} do you mean (the likeliest {MOST_OPTIONS} of {count})?"
+
+
 def _match(found: Found) -> Match:
-    return Match(contact_id=found.contact.id, name=found.contact.name, email=found.contact.email)
+    contact = found.contact
+    return Match(contact_id=contact.id, name=contact.name, email=contact.email)
 
 
 def _option(found: Found) -> Option:
     contact = found.contact
     last = contact.last_contact.isoformat() if contact.last_contact else None
+    why = {"rule": found.rule.value, "is_recent": found.recent, "last_contact": last}
     return Option(
         id=contact.id,
         title=contact.name,
         subtitle=contact.email or contact.organization,
         confidence=found.confidence,
-        metadata={"rule": found.rule.value, "is_recent": found.recent, "last_contact": last},
+        metadata=why,
         value=_match(found).model_dump(),
     )
 
