@@ -16,7 +16,7 @@ GOALS = {
 async def main() -> None:
     async with alone("departments") as client:
         for goal, answers in GOALS.items():
-            await told(client, goal, answers, parallel=2)
+            await told(client, goal, answers)
 
 
 asyncio.run(main())

@@ -108,6 +108,5 @@ def test_a_question_for_two_departments_goes_to_both_and_one_that_is_unclear_is_
     first, second, third = re.split(r"^(?:May I use|Who takes).*$", told, flags=re.MULTILINE)
     assert "» Everyone has 30 days of leave a year." in first
     assert in_order(second, "▸ askHuman(" if model == "well-behaved" else "STOP", "▸ legal(", "» MIT, BSD and Apache")
-    side_by_side = third.index("▸ hr(") < third.index("✓ security")
-    assert side_by_side == (model == "well-behaved"), "the careless model decides for one after the other"
+    assert in_order(third, "▸ security(", "✓ security", "▸ hr(", "✓ hr")
     assert "» You give your badge to the front desk when you leave. On your last day you clear your desk" in third
