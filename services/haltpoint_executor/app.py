@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import agents_file, policy_file
+from haltpoint.runtime.config import agents_file, phrases_file, policy_file
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.service import service
@@ -53,7 +53,8 @@ class Partitions:
         file = policy_file.read(here.settings.policy_file)
         agents = agents_file.read(here.settings.agents_file)
         catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
-        decided_by = policy_of(policy, file, here.settings.language, here.settings.lease)
+        phrases = phrases_file.read(here.settings.phrases_file)
+        decided_by = policy_of(policy, file, phrases, here.settings.lease)
         self.world = CurrentWorld(catalogue, agents, decided_by)
         dead_letters = DeadLetters(here.calls, here.topology)
         self._parts = Parts(self._store, ChainCache(), self.world, dead_letters, self.tracing)

@@ -15,6 +15,7 @@ from haltpoint.contracts.events import (
     ToExecutor,
     ToolCompleted,
 )
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
@@ -105,7 +106,7 @@ def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
-def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", lease: float = 10.0) -> Policy:
+def policy_of(settings: LimitSettings, file: PolicyFile, phrases: Phrases | None = None, lease: float = 10.0) -> Policy:
     """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     return Policy(
         max_turns=settings.max_turns,
@@ -118,7 +119,7 @@ def policy_of(settings: LimitSettings, file: PolicyFile, language: str = "en", l
         chain_timeout=settings.chain_deadline,
         patterns=patterns_of(file),
         messages=file.messages,
-        language=language,
+        phrases=phrases or Phrases(),
         lease=lease,
         repeated_effects=file.repeated_effects,
         unasked_effects=file.unasked_effects,

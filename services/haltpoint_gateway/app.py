@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import agents_file, key_origin, policy_file
+from haltpoint.runtime.config import agents_file, key_origin, phrases_file, policy_file
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
 from haltpoint.runtime.service import service
@@ -88,7 +88,7 @@ def assemble(
     """What the API works with, over one connection for calls and `redis` for reading."""
     policy = settings.limits
     catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
-    views = Views(redis, calls, topology, settings.language)
+    views = Views(redis, calls, topology, phrases_file.read(settings.phrases_file))
     return Gateway(
         settings=settings,
         agents=agents_file.read(settings.agents_file),

@@ -5,7 +5,7 @@ import logging
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import agents_file, policy_file
+from haltpoint.runtime.config import agents_file, phrases_file, policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import telemetry
@@ -45,7 +45,7 @@ async def run(settings: Settings) -> None:
             streams=settings.partitions,
             stopping=here.stopping,
             prices=policy.prices,
-            language=settings.language,
+            phrases=phrases_file.read(settings.phrases_file),
         )
         here.about.update(slots=settings.slots, model=settings.model.name)
         here.spawn(handler.let_go(), "let go")

@@ -17,6 +17,7 @@ from opentelemetry.trace import Span, SpanKind
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToPlanner
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -63,7 +64,7 @@ class PlannerHandler:
         streams: int,
         stopping: asyncio.Event,
         prices: Mapping[str, Price] = MappingProxyType({}),
-        language: str = "en",
+        phrases: Phrases | None = None,
     ) -> None:
         self._reader = reader
         self._models = models
@@ -71,7 +72,7 @@ class PlannerHandler:
         self._dead_letters = dead_letters
         self._tracing = tracing
         self._prices = prices
-        self._language = language
+        self._phrases = phrases or Phrases()
         self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are more than the slots.
         self._spare = slots - streams
@@ -221,8 +222,8 @@ class PlannerHandler:
                     f"a reply reached its limit of tokens and is cut off; raise {limit}", kind=request.kind.value
                 )
             task = context.task
-            language, routes = task.language or self._language, task.agent == SUPERVISOR
-            thought = reply_to(message, reply, context.known, task.goal, language, routes=routes)
+            routes = task.agent == SUPERVISOR
+            thought = reply_to(message, reply, context.known, task.goal, self._phrases, routes=routes)
             outcome = await self._receipt_store.record_thought(ref, thought, words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 

@@ -11,7 +11,7 @@ import msgspec
 from haltpoint.contracts.base import MAX_BODY, chain_of
 from haltpoint.contracts.commands import ToPlanner
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
-from haltpoint.contracts.people.phrases import phrases
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import Decided
@@ -29,6 +29,7 @@ from haltpoint_planner.plan_drafting import draft_plan, said_in_place
 from haltpoint_planner.route_drafting import draft_decision
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
+_ENGLISH: Final = Phrases()
 MAX_ERROR: Final = 16 * 1024  # characters of why there is no reply
 
 
@@ -37,14 +38,14 @@ def reply_to(
     reply: Reply,
     tools: Mapping[str, ToolSpec],
     goal: str = "",
-    language: str = "en",
+    phrases: Phrases = _ENGLISH,
     *,
     routes: bool = False,
 ) -> Thought:
     """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
-    `goal` is what the task asks for, `language` that of the runtime's own words; `routes`: a supervisor's model speaks.
+    `goal` is what the task asks for, `phrases` are the runtime's own words; `routes`: a supervisor's model speaks.
     """
     request, envelope = message.data, _envelope(message)
     corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
@@ -66,13 +67,13 @@ def reply_to(
             else:
                 proposal = draft_proposal(reply, tools, corrected=corrected)
             if not proposal.calls:
-                proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, language))
+                proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
             form = partial(draft_decision, goal=goal) if routes else draft_proposal
             draft = partial(form, reply, tools)
-            answer = _answer(reply, request.thought_id, draft, tools, language, corrected=corrected)
+            answer = _answer(reply, request.thought_id, draft, tools, phrases, corrected=corrected)
             return AnswerDrafted(**envelope, data=answer)
         case _:
             assert_never(request.kind)
@@ -85,9 +86,9 @@ def chosen(message: ToPlanner, decided: Decided) -> ActionProposed:
     return ActionProposed(**_envelope(message), data=data)
 
 
-def _marked(words: str, reply: Reply, language: str) -> str:
+def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
     """Words for people; those that end where the model had no tokens left say so."""
-    return f"{words} [{phrases(language).cut}]" if reply.cut and words else words
+    return f"{words} [{phrases.cut_off}]" if reply.cut and words else words
 
 
 def _answer(
@@ -95,7 +96,7 @@ def _answer(
     thought: str,
     draft: Callable[..., Proposal],
     tools: Mapping[str, ToolSpec],
-    language: str,
+    phrases: Phrases,
     *,
     corrected: bool,
 ) -> AnswerDrafted.Data:
@@ -112,7 +113,7 @@ def _answer(
     in_words = len(whole) <= MAX_BODY and not calls and quoted(whole) and quoted(told)
     return AnswerDrafted.Data(
         thought_id=thought,
-        text=proposal.content if called else _marked(said(reply), reply, language),
+        text=proposal.content if called else _marked(said(reply), reply, phrases),
         called=called,
         faults=() if (in_words and not called) or first.shown else first.faults,
         usage=reply.usage,

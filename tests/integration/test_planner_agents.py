@@ -152,10 +152,10 @@ async def test_f1_the_log_names_the_setting_to_raise_when_a_reply_is_cut_off(
 
     monkeypatch.setattr(ChatCompletions, "ask", cut)
     async with ScriptedModel(script(GOOD_PLAN)) as model, clerks(board), board.planner(model):
-        chain = await board.chain(Task(goal="Write to the office", language="de"), planning.PLAN)
+        chain = await board.chain(Task(goal="Write to the office"), planning.PLAN)
         with capture_logs() as lines:
             reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
-    assert reply["data"]["text"] == "Dear Sir, I [abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht]"
+    assert reply["data"]["text"] == "Dear Sir, I [cut off: the reply reached its limit of tokens]"
     (warned,) = (line["event"] for line in lines if line["log_level"] == "warning")
     assert warned == "a reply reached its limit of tokens and is cut off; raise HALTPOINT_MODEL__MAX_TOKENS"
 

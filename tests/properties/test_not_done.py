@@ -9,7 +9,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
-from haltpoint.contracts.people.phrases import phrases
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
@@ -22,7 +22,7 @@ CHAINS = 300
 EVENTS = 80
 EFFECTS = {name for name, tool in SPECS.items() if not (tool.read_only or tool.plan or name == human_tool.NAME)}
 """Tools with effects that no other chain carries out."""
-UNREACHED = phrases("en").unreached
+UNREACHED = Phrases().not_reached
 
 
 def actions_of(story: Story) -> dict[str, Action]:

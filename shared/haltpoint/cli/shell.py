@@ -165,7 +165,7 @@ def _ended(shell: Shell, error: HaltpointError) -> int:
 
 
 _EXITS = {
-    **dict.fromkeys(("HP-001", "HP-004", "HP-016", "HP-030", "HP-037", "HP-041"), Exit.USAGE),
+    **dict.fromkeys(("HP-001", "HP-004", "HP-016", "HP-030", "HP-037", "HP-039", "HP-041"), Exit.USAGE),
     **dict.fromkeys(("HP-010", "HP-021"), Exit.UNREACHABLE),
 }
 _FROM_SERVER = ("redis.exceptions", "haltpoint.runtime.streams.refused")

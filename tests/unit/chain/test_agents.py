@@ -173,17 +173,16 @@ def test_i1_an_agent_may_call_its_own_tools_ask_a_person_and_hand_on_and_nothing
 
 
 def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_users_beside_them() -> None:
-    whole = tree(context={"shop": "a"}, private={"k": 1}, user="ann", tenant="t", language="de", max_turns=9)
+    whole = tree(context={"shop": "a"}, private={"k": 1}, user="ann", tenant="t", max_turns=9)
     child = whole.hand_on(whole.root, "billing", "Pay it back", context="Order 17 was lost")
     task = child.chain.task
     assert child.chain.id == "c~react-1"
     assert (task.goal, task.asked, task.agent) == ("Pay it back\n\nOrder 17 was lost", GOAL, "billing")
-    assert (task.context, task.private, task.user, task.tenant, task.language) == (
+    assert (task.context, task.private, task.user, task.tenant) == (
         {"shop": "a"},
         {"k": 1},
         "ann",
         "t",
-        "de",
     )
     assert (task.max_turns, task.style, task.mode) == (9, Style.REACT, Mode.STRICT)
     assert task.assigned is not None

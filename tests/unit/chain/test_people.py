@@ -13,6 +13,7 @@ from haltpoint.contracts.base import request_id
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
@@ -240,27 +241,33 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
 @pytest.mark.parametrize(
     ("outcome", "kind", "said", "words"),
     [
-        (SURE, CONFIRMATION, {"decision": Choice.REJECT, "text": "zu spät"}, "und hat es nicht erlaubt: zu spät"),
-        (SURE, CONFIRMATION, {"decision": Choice.REJECT}, "Ein Mensch wurde gefragt und hat es nicht erlaubt: nein"),
-        (WHICH, CLARIFICATION, {"decision": Choice.NONE}, "und sagte: keine der Möglichkeiten ist die richtige"),
-        (DOUBT, IN_DOUBT, {"decision": Choice.FAILED}, "ein Mensch sagt, dass es nicht geschehen ist"),
-        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED}, "ein Mensch sagt, dass es geschehen ist; das Ergebnis ist"),
-        (
-            DOUBT,
-            IN_DOUBT,
-            {"decision": Choice.HAPPENED, "value": {}},
-            "ein Mensch hat dieses Ergebnis angegeben, und es ",
-        ),
+        (SURE, CONFIRMATION, {"decision": Choice.REJECT, "text": "too late"}, "and did not allow it: too late"),
+        (SURE, CONFIRMATION, {"decision": Choice.REJECT}, "A person was asked and did not allow it: no"),
+        (WHICH, CLARIFICATION, {"decision": Choice.NONE}, "and said: none of the options is the right one"),
+        (DOUBT, IN_DOUBT, {"decision": Choice.FAILED}, "a person says that it did not happen"),
+        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED}, "a person says that it happened; its result is not known"),
+        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED, "value": {}}, "and it does not fit the schema: data"),
     ],
 )
-def test_f1_what_a_person_decided_is_in_the_language_of_the_task(
+def test_f1_what_a_person_decided_stands_in_the_receipt(
     outcome: Outcome, kind: RequestKind, said: dict[str, Any], words: str
 ) -> None:
-    told = asked(outcome, spec("find", result_schema=CONTACT), language="de")
+    told = asked(outcome, spec("find", result_schema=CONTACT))
     told.answer(kind, said.pop("decision"), **said)
     found = told.resolved[0].action.outcome
     assert found is not None
     assert words in (found.error.message if found.error is not None else found.warnings[0])
+
+
+def test_f1_a_deployment_has_other_words_for_it() -> None:
+    phrases = Phrases(denied="Ein Mensch hat es nicht erlaubt", no="nein")
+    told = Story(Task(plan=plan(tool_step("find", call("find")))), spec("find"), policy=Policy(phrases=phrases))
+    told.submit()
+    told.result(SURE)
+    told.answer(CONFIRMATION, Choice.REJECT)
+    found = told.resolved[0].action.error
+    assert found is not None
+    assert found.message == "Ein Mensch hat es nicht erlaubt: nein"
 
 
 CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)

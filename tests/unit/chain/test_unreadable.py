@@ -235,19 +235,6 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
     assert (told.chain.answer, violations(told)) == ("John is found.", ["not_allowed"])
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ({"text": ""}, "das Modell hat nichts gesagt"),
-        ({"text": "{{{", "faults": ("no JSON",)}, "die Antwort des Modells war nicht lesbar"),
-    ],
-)
-def test_f1_why_there_is_no_answer_is_in_the_language_of_the_task(answer: dict[str, Any], why: str) -> None:
-    told = spoken(language="de", mode="off")
-    told.say(**answer)
-    assert told.chain.answer == f'Es gibt keine Antwort in Worten: {why}.\nDie Ergebnisse:\nlookup: {{"name": "John"}}'
-
-
 def test_an_answer_of_no_words_is_the_receipts() -> None:
     told = spoken()
     told.say("")

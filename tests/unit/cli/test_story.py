@@ -251,15 +251,6 @@ def test_a_question_without_an_answer_says_how_it_was_closed(status: str, words:
     assert told(lines(view), Mark.FAILED) == [f"the question {words}"]
 
 
-def test_f1_the_fixed_words_are_those_of_the_chains_language() -> None:
-    answer = {"deeds": [SENT], "not_done": [LEFT]}
-    found = answer_lines(chain(status="completed", answer=answer, language="de"))
-    assert [line.text for line in found] == [
-        'Erledigt: Sent "x"',
-        "Nicht erledigt: Pay",
-    ]
-
-
 def test_receipts_are_named_by_their_action() -> None:
     assert receipts(completed()) == [
         ("find.1", "lookup_contacts", 'contact_id="user_abc123"'),

@@ -4,6 +4,7 @@ import pytest
 
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
@@ -59,24 +60,19 @@ def test_c9_a_reply_without_a_word_says_that_it_had_no_tokens_left() -> None:
 
 
 @pytest.mark.parametrize("kind", [ThoughtKind.REASON, ThoughtKind.ANSWER])
-@pytest.mark.parametrize(
-    ("language", "mark"),
-    [
-        ("en", " [cut off: the reply reached its limit of tokens]"),
-        ("de", " [abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht]"),
-    ],
-)
-def test_f1_words_that_are_cut_off_say_so(kind: ThoughtKind, language: str, mark: str) -> None:
+def test_f1_words_that_are_cut_off_say_so_in_the_words_of_the_deployment(kind: ThoughtKind) -> None:
     for cut in (False, True):
-        words = words_of(kind, Reply("Dear Sir, I ask you to pay", cut=cut), language)
-        assert words == "Dear Sir, I ask you to pay" + (mark if cut else "")
-    assert words_of(kind, Reply("", cut=True), language) == ""
+        words = words_of(kind, Reply("Dear Sir, I ask you to pay", cut=cut))
+        assert words == "Dear Sir, I ask you to pay" + (" [abgeschnitten]" if cut else "")
+    assert words_of(kind, Reply("", cut=True)) == ""
 
 
-def words_of(kind: ThoughtKind, reply: Reply, language: str) -> str:
+def words_of(kind: ThoughtKind, reply: Reply) -> str:
     request = ThoughtRequest(thought_id="c.s1.t1.1", kind=kind, step_id="s1", deadline=0)
     form = AnswerRequested if kind is ThoughtKind.ANSWER else ActionRequested
-    message = reply_to(form(id="x", source="haltpoint/executor", data=request), reply, TOOLS, language=language)
+    message = reply_to(
+        form(id="x", source="haltpoint/executor", data=request), reply, TOOLS, phrases=Phrases(cut_off="abgeschnitten")
+    )
     if isinstance(message, AnswerDrafted):
         return message.data.text
     assert isinstance(message, ActionProposed)

@@ -102,19 +102,19 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             _record(work, request, human_tool.NAME, told, by)
             return think_step(work, request.step)
         case Choice.NONE:
-            text = f"{work.own.other}: {said or work.own.none_fits}"
+            text = f"{work.phrases.said_instead}: {said or work.phrases.none_fits}"
             fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
             ledger.deny(work, action, said)
             return fail_action(work, resolve_error(work, action, fault, said), fault)
         case Choice.REJECT:
-            text = f"{work.own.denied}: {said or work.own.no}"
+            text = f"{work.phrases.denied}: {said or work.phrases.no}"
             fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
             ledger.deny(work, action, said)
             return fail_action(work, resolve_error(work, action, fault), fault)  # the words of a no name nothing (C13)
         case Choice.HAPPENED:
             return _happened(work, action, answer.value, by)
         case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
-            unknown = ErrorInfo(ErrorType.UNKNOWN, work.own.did_not_happen, recoverable=True)
+            unknown = ErrorInfo(ErrorType.UNKNOWN, work.phrases.did_not_happen, recoverable=True)
             fault = structs.replace((action.error and action.error.cause) or unknown, no_effect=True)
             ledger.fail(work, action)
             return fail_action(work, resolve_error(work, action, fault, by=by), fault)
@@ -125,7 +125,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.MANUAL:
             return _by_hand(work, request, data)
         case Choice.SKIP:
-            told = {"answer": f"{work.own.unneeded}: {said.strip()}", SAID: said.strip()}
+            told = {"answer": f"{work.phrases.not_needed}: {said.strip()}", SAID: said.strip()}
             _record(work, request, human_tool.NAME, told, by)
             if missing := [one.tool for one in pattern_faults(work) if one.tool]:
                 leave_out(work, missing, said.strip())
@@ -183,9 +183,9 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
     """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
     warnings: tuple[str, ...] = ()
     if value is None:
-        warnings = (work.own.happened,)
+        warnings = (work.phrases.happened,)
     elif faults := result_faults(work.world.spec(action.tool), value):
-        warnings = (f"{work.own.misfit}: {'; '.join(faults)}",)
+        warnings = (f"{work.phrases.does_not_fit}: {'; '.join(faults)}",)
     return succeed(work, _given(work, action, value or {}, by, warnings))
 
 

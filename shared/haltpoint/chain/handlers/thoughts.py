@@ -177,7 +177,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
         return None
     work.spend(data.usage)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, work.own.spent))
+        return Completed(stand_in(work, work.phrases.out_of_budget))
     corrections = _no_words(data)
     if corrections:
         violate(work, None, data.thought_id, corrections, data.text)
@@ -189,8 +189,8 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if words:
         return Completed(words)
     if data.faults:
-        return Completed(stand_in(work, work.own.unread))
-    return Completed(stand_in(work, work.own.called if data.called else work.own.silent))
+        return Completed(stand_in(work, work.phrases.unreadable))
+    return Completed(stand_in(work, work.phrases.called_a_tool if data.called else work.phrases.said_nothing))
 
 
 def _no_words(data: AnswerDrafted.Data) -> tuple[Correction, ...]:

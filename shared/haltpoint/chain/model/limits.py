@@ -11,6 +11,7 @@ import msgspec
 
 from haltpoint.chain.model.canonical import plain
 from haltpoint.contracts.base import value
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolSpec
@@ -40,7 +41,7 @@ class Policy:
     chain_timeout: float = 7 * 24 * 3600.0
     patterns: tuple[Pattern, ...] = ()
     messages: Messages = field(default_factory=Messages)
-    language: str = "en"
+    phrases: Phrases = field(default_factory=Phrases)
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
     sourced: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from haltpoint.chain.model.state import Action, Chain, StepRun
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.people.phrases import Phrases, phrases
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import Metadata, NextAction, Outcome, Spent
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Step
@@ -67,9 +67,9 @@ class Work(Chain, kw_only=True, gc=False):
         return f"{self.id}.{self.steps[index].id}.{number}"
 
     @property
-    def own(self) -> Phrases:
-        """The runtime's own words in the language of the task (F1)."""
-        return phrases(self.task.language or self.world.policy.language)
+    def phrases(self) -> Phrases:
+        """The runtime's own words (F1)."""
+        return self.world.policy.phrases
 
     @property
     def receipts(self) -> Mapping[str, Action]:

@@ -28,7 +28,7 @@ from haltpoint.contracts.work.tasks import Assignment, Budget, Task
 
 _PASSED_ON: Final = (
     *("conversation_id", "context", "private", "tools", "parallel", "siblings"),
-    *("patterns_off", "language", "tenant", "user", "earlier"),
+    *("patterns_off", "tenant", "user", "earlier"),
 )
 _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 

@@ -134,7 +134,7 @@ def _unnamed(work: Work, index: int, why: str = "", *, asks: bool = True) -> Nex
     why = why or "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
     if asks and _takers(work, index):
         return _ask_who(work, index, why[0].upper() + why[1:])
-    return step_failed(index, Code.AT_BOUND, why, stand_in(work, work.own.unnamed))
+    return step_failed(index, Code.AT_BOUND, why, stand_in(work, work.phrases.no_supervisor))
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next | None:

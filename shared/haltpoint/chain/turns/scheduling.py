@@ -203,4 +203,4 @@ def _last(work: Work) -> Next:
         return think_answer(work)
     if work.words:
         return Completed(work.words)
-    return Completed(stand_in(work, work.own.silent if router(work) is None else work.own.unnamed))
+    return Completed(stand_in(work, work.phrases.said_nothing if router(work) is None else work.phrases.no_supervisor))

@@ -152,7 +152,7 @@ def stand_in(work: Work, why: str) -> str:
     done = (one for one in work.actions.values() if one.satisfies and not one.told.repeats)
     told = ((one.tool, _words_of(one)) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
-    return "\n".join((f"{work.own.unanswered}: {why}.", *((work.own.results, *lines) if lines else ())))
+    return "\n".join((f"{work.phrases.no_words}: {why}.", *((work.phrases.results, *lines) if lines else ())))
 
 
 def _words_of(action: Action) -> str:
@@ -175,8 +175,8 @@ def _receipts(work: Work) -> tuple[str, ...]:
 def _no_words_left(work: Work, attempt: int) -> str | None:
     """Why the model cannot be asked for words any more."""
     if overspent(work, 1) or attempt > work.world.policy.max_chain_turns:
-        return work.own.spent
-    return work.own.late if work.now >= work.deadline else None
+        return work.phrases.out_of_budget
+    return work.phrases.out_of_time if work.now >= work.deadline else None
 
 
 def _spent(work: Work) -> Failure | None:

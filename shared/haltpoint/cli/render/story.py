@@ -13,7 +13,7 @@ from haltpoint.cli.render import lines
 from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
-from haltpoint.contracts.people.phrases import count, phrases, runs_again
+from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
@@ -26,6 +26,7 @@ Block = list[Line]
 
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _ONE_DECISION: Final = timedelta(milliseconds=1)
+NOTHING: Final = "Nothing was sent, changed or deleted."
 _UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
 
@@ -172,21 +173,21 @@ def answer_lines(chain: ChainView) -> list[Line]:
     """What was done and not done, and what the model says, apart (F1); the words first, unless the deeds do not
     say the same.
     """
-    answer, own = chain.answer or FinalAnswer(), phrases(chain.language)
+    answer = chain.answer or FinalAnswer()
     deeds = []
     for deed in answer.deeds:
         place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
         agent = deed.agent and f"agent {deed.agent}"
         note = ", ".join(filter(None, (place, agent, by, *map(visible, deed.warnings))))
-        deeds.append(Line(0, Mark.DEED, f"{own.done}: {visible(deed.says)}", note))
+        deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note))
     for one in answer.not_done:
         conditional = one.why is WhyNot.UNFULFILLED and one.message
         why = "" if conditional else one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
-        deeds.append(Line(0, Mark.NOT_DONE, f"{own.not_done}: {visible(one.says)}", note))
+        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
     if chain.answer is not None and _is_known_to_have_done_nothing(chain, answer):
-        words.append(Line(0, Mark.NOT_DONE, own.nothing))
+        words.append(Line(0, Mark.NOT_DONE, NOTHING))
     differ = len(deeds) > len(answer.deeds) or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
 

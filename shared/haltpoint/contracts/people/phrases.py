@@ -1,106 +1,70 @@
-"""The fixed words that the runtime says beside a model's (CONTRACT F1), by language; English for all others."""
+"""The fixed words that the runtime says in answers and receipts, beside a model's (CONTRACT F1).
+
+English; a deployment may have others (HALTPOINT_PHRASES_FILE, read by `runtime.config.phrases_file`).
+"""
 
 from datetime import datetime
-from typing import Final
+from typing import Annotated
 
-from haltpoint.contracts.base import value
+from pydantic import StringConstraints
+
+from haltpoint.contracts.doors import Form
 from haltpoint.contracts.work.routing import ROUTED
 
-
-@value
-class Phrases:
-    """The words of one language."""
-
-    done: str
-    not_done: str
-    nothing: str
-    unanswered: str
-    results: str
-    unknown: str
-    unasked: str
-    stopped: str
-    only_if: str
-    undone: str
-    unreached: str
-    unneeded: str
-    cut: str
-    silent: str
-    called: str
-    unread: str
-    spent: str
-    late: str
-    unnamed: str
-    no: str
-    denied: str
-    other: str
-    none_fits: str
-    happened: str
-    misfit: str
-    did_not_happen: str
+Phrase = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
-_ENGLISH: Final = Phrases(
-    done="Done",
-    not_done="Not done",
-    nothing="Nothing was sent, changed or deleted.",
-    unanswered="There is no answer in words",
-    results="The results:",
-    unknown="It was running when the chain ended; whether it happened is unknown.",
-    unasked="A person was asked about it, and the chain ended before an answer came.",
-    stopped="It was stopped before it was complete.",
-    only_if="only if",
-    undone="The goal asks for it, and no call did it.",
-    unreached="The chain ended before this call.",
-    unneeded="Not needed",
-    cut="cut off: the reply reached its limit of tokens",
-    silent="the model said nothing",
-    called="the model called a tool instead of answering",
-    unread="the model's reply could not be read",
-    spent="the budget for the model is used up",
-    late="the deadline has passed",
-    unnamed="the supervisor gave none",
-    no="no",
-    denied="A person was asked and did not allow it",
-    other="A person was asked and said",
-    none_fits="none of the options is the right one",
-    happened="a person says that it happened; its result is not known",
-    misfit="a person gave this result and it does not fit the schema",
-    did_not_happen="a person says that it did not happen",
-)
-_GERMAN: Final = Phrases(
-    done="Erledigt",
-    not_done="Nicht erledigt",
-    nothing="Es wurde nichts gesendet, geändert oder gelöscht.",
-    unanswered="Es gibt keine Antwort in Worten",
-    results="Die Ergebnisse:",
-    unknown="Der Aufruf lief noch, als die Kette endete; ob er etwas bewirkt hat, ist unbekannt.",
-    unasked="Ein Mensch wurde danach gefragt, und die Kette endete vor der Antwort.",
-    stopped="Es wurde abgebrochen, bevor es fertig war.",
-    only_if="nur falls",
-    undone="Das Ziel verlangt es, und kein Aufruf hat es getan.",
-    unreached="Die Kette endete vor diesem Aufruf.",
-    unneeded="Nicht nötig",
-    cut="abgeschnitten: die Antwort hat ihre Grenze an Tokens erreicht",
-    silent="das Modell hat nichts gesagt",
-    called="das Modell hat ein Werkzeug aufgerufen, statt zu antworten",
-    unread="die Antwort des Modells war nicht lesbar",
-    spent="das Budget für das Modell ist aufgebraucht",
-    late="die Frist ist abgelaufen",
-    unnamed="der Supervisor hat keine gegeben",
-    no="nein",
-    denied="Ein Mensch wurde gefragt und hat es nicht erlaubt",
-    other="Ein Mensch wurde gefragt und sagte",
-    none_fits="keine der Möglichkeiten ist die richtige",
-    happened="ein Mensch sagt, dass es geschehen ist; das Ergebnis ist nicht bekannt",
-    misfit="ein Mensch hat dieses Ergebnis angegeben, und es entspricht dem Schema nicht",
-    did_not_happen="ein Mensch sagt, dass es nicht geschehen ist",
-)
-_TABLES: Final = {"en": _ENGLISH, "de": _GERMAN}
+class Phrases(Form):
+    """The table of these words."""
 
+    no_words: Phrase = "There is no answer in words"
+    """Begins an answer that no model wrote; one of the next seven follows."""
+    said_nothing: Phrase = "the model said nothing"
+    """The last reply was empty."""
+    called_a_tool: Phrase = "the model called a tool instead of answering"
+    """The last reply was a call, where only words are left to say."""
+    unreadable: Phrase = "the model's reply could not be read"
+    """The last reply was no words."""
+    out_of_budget: Phrase = "the budget for the model is used up"
+    """There are no tokens, turns or money left to ask for words."""
+    out_of_time: Phrase = "the deadline has passed"
+    """There is no time left to ask for words."""
+    no_supervisor: Phrase = "the supervisor gave none"
+    """A supervisor's model ended without words."""
+    results: Phrase = "The results:"
+    """Precedes the results that take the place of an answer."""
+    cut_off: Phrase = "cut off: the reply reached its limit of tokens"
+    """Follows, in brackets, words that the model did not finish."""
 
-def phrases(language: str) -> Phrases:
-    """The words of a language, named as `de` or `de-AT`."""
-    return _TABLES.get(language[:2].lower(), _ENGLISH)
+    may_have_happened: Phrase = "It was running when the chain ended; whether it happened is unknown."
+    """Why a call is not known to be done: no worker has reported its end."""
+    stopped: Phrase = "It was stopped before it was complete."
+    """Why a call without effects is not done; the text of a cancelled chain."""
+    not_approved: Phrase = "A person was asked about it, and the chain ended before an answer came."
+    """Why a call is not done: its question was open at the end."""
+    not_reached: Phrase = "The chain ended before this call."
+    """Why a call of a plan is not done."""
+    not_called: Phrase = "The goal asks for it, and no call did it."
+    """Why an effect that the goal asks for is not done."""
+    only_if: Phrase = "only if"
+    """Precedes the condition under which the goal asks for an effect that is not done."""
+
+    not_needed: Phrase = "Not needed"
+    """Precedes a person's words for why a step is left out."""
+    denied: Phrase = "A person was asked and did not allow it"
+    """Precedes a person's words for a no."""
+    no: Phrase = "no"
+    """Those words, where the person gave none."""
+    said_instead: Phrase = "A person was asked and said"
+    """Precedes a person's words in place of an option."""
+    none_fits: Phrase = "none of the options is the right one"
+    """Those words, where the person gave none."""
+    happened: Phrase = "a person says that it happened; its result is not known"
+    """A warning of a call that was in doubt."""
+    does_not_fit: Phrase = "a person gave this result and it does not fit the schema"
+    """A warning of a call that was in doubt; what is wrong follows."""
+    did_not_happen: Phrase = "a person says that it did not happen"
+    """The error of a call that was in doubt."""
 
 
 def count(number: int, noun: str) -> str:

@@ -196,7 +196,6 @@ class ChainView(ChainSummary):
     """
 
     answer: FinalAnswer | None = None
-    language: str = Field(default="en", description="of the runtime's own words (F1)")
     mode: Mode = Mode.STRICT
     tenant: str | None = None
     conversation_id: str | None = None

@@ -86,7 +86,7 @@ class Task(Strict):
     `private` reaches tools as `ctx.private`, and nothing else: no model, no view, no log, and no value counts as its.
     `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
     ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
-    for the calls beside it (C8), `language` that of the runtime's own words: en, de (F1). `agent` is who works on it.
+    for the calls beside it (C8). `agent` is who works on it.
     """
 
     goal: Annotated[str, Meta(max_length=32_768)] = ""
@@ -104,7 +104,6 @@ class Task(Strict):
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
     intent: Annotated[Intent | None, Meta(description="in place of what a model reads from the goal (C12)")] = None
-    language: Annotated[str, Meta(max_length=16)] | None = None
     tenant: Annotated[str, Meta(max_length=128)] | None = None
     user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()

@@ -31,6 +31,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-036": "Calls that do not end hold the slots of a worker.",
     "HP-037": "The agents file cannot be used.",
     "HP-038": "A call blocked the event loop of its worker.",
+    "HP-039": "The file of phrases cannot be used.",
     "HP-040": "The command line is not valid.",
     "HP-041": "A file cannot be read, or has the wrong content.",
     "HP-042": "The embedded server cannot start.",

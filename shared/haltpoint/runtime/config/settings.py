@@ -145,10 +145,12 @@ class Settings(BaseSettings):
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
-    language: Literal["en", "de"] = Field(default="en", description="of the runtime's own words in answers")
     limits: LimitSettings = LimitSettings()
     policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="TOML: patterns, blocked tools, messages and limits"
+    )
+    phrases_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
+        default=None, description="TOML: other words in the place of the runtime's own in answers"
     )
     agents_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
         default=None, description="TOML: agents and their models; `haltpoint up` applies it"

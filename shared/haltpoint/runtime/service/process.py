@@ -19,7 +19,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs
 
 _TOLD_WRONG: Final = frozenset(
-    {"HP-001", "HP-003", "HP-004", "HP-022", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035"}
+    {"HP-001", "HP-003", "HP-004", "HP-022", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035", "HP-039"}
 )
 
 HELD: Final = 60.0

@@ -53,14 +53,14 @@ class Tree:
         return self.specs.get(tool) or ToolSpec(name=tool)
 
 
-def final_answer(tree: Tree, end: Mapping[str, Any], own: Phrases) -> FinalAnswer:
+def final_answer(tree: Tree, end: Mapping[str, Any], phrases: Phrases) -> FinalAnswer:
     """The answer of a chain that is over. `end` is what is stored about its end."""
     deeds, text = tuple(_deeds(tree)), end.get("answer")
-    not_done = (*_without_repeats(tree, own), *_unfulfilled(end.get("unfulfilled", ()), tree.dropped, own))
+    not_done = (*_without_repeats(tree, phrases), *_unfulfilled(end.get("unfulfilled", ()), tree.dropped, phrases))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
-        text = own.stopped
+        text = phrases.stopped
     return FinalAnswer(text=text or "", deeds=deeds, not_done=not_done)
 
 
@@ -110,7 +110,7 @@ _Call = tuple[str, str]
 """A tool and its arguments as canonical JSON."""
 
 
-def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
+def _without_repeats(tree: Tree, phrases: Phrases) -> tuple[NotDone, ...]:
     """What was not done. A call that failed, or never ran, and succeeded later is done, and so is a task that one agent
     did not do and another one did; a tool that only reads and brought something is no loss. What a person denied and
     what is in doubt always counts.
@@ -140,10 +140,10 @@ def _without_repeats(tree: Tree, own: Phrases) -> tuple[NotDone, ...]:
         done_later = max(succeeded.get(same, -1) for same in (call, tasks.get(one.action_id or "", call))) >= at
         return not done_later and call[0] not in readers
 
-    return tuple(dict.fromkeys(one for call, one in _not_done(tree, own) if counts(call, one)))
+    return tuple(dict.fromkeys(one for call, one in _not_done(tree, phrases) if counts(call, one)))
 
 
-def _unfulfilled(stored: Iterable[Any], dropped: Iterable[DroppedCall], own: Phrases) -> Iterator[NotDone]:
+def _unfulfilled(stored: Iterable[Any], dropped: Iterable[DroppedCall], phrases: Phrases) -> Iterator[NotDone]:
     """Calls that were not reached, and effects that the goal asks for and that have no deed; one that it asks for
     conditionally says when (C12). But for those of which a dropped call of the same step tells, or of any.
     """
@@ -151,8 +151,8 @@ def _unfulfilled(stored: Iterable[Any], dropped: Iterable[DroppedCall], own: Phr
     for one in msgspec.convert(stored, tuple[NotDone, ...]):
         step = (one.action_id or "").rpartition(".")[0].rpartition(".")[2]
         if told.isdisjoint((step, tool) for tool in one.tools):
-            why = own.undone if one.why is WhyNot.UNFULFILLED else own.unreached
-            message = f'{own.only_if}: "{one.message}"' if one.message else why
+            why = phrases.not_called if one.why is WhyNot.UNFULFILLED else phrases.not_reached
+            message = f'{phrases.only_if}: "{one.message}"' if one.message else why
             message = one.message if one.why is WhyNot.NOT_NEEDED else message
             yield msgspec.structs.replace(one, action_id=None, message=message)
 
@@ -173,12 +173,12 @@ def _call(tool: str, arguments: object) -> _Call:
     return tool, json.dumps(arguments, sort_keys=True)
 
 
-def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
+def _not_done(tree: Tree, phrases: Phrases) -> Iterator[tuple[_Call, NotDone]]:
     for told in tree.actions:
         action, spec = told.action, tree.spec(told.action.tool)
-        below = [] if told.below is None else list(_not_done(told.below, own))
+        below = [] if told.below is None else list(_not_done(told.below, phrases))
         yield from below
-        reason = None if below or action.tool == human_tool.NAME else _reason(told, own, reads=spec.read_only)
+        reason = None if below or action.tool == human_tool.NAME else _reason(told, phrases, reads=spec.read_only)
         if reason is not None:
             why, message = reason
             one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action, spec), why=why, message=message)
@@ -190,15 +190,15 @@ def _not_done(tree: Tree, own: Phrases) -> Iterator[tuple[_Call, NotDone]]:
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)
 
 
-def _reason(told: Told, own: Phrases, *, reads: bool) -> tuple[WhyNot, str] | None:
+def _reason(told: Told, phrases: Phrases, *, reads: bool) -> tuple[WhyNot, str] | None:
     """Why the action of a chain that is over did nothing; None when it did."""
     receipt = told.action.receipt
     if receipt is None:
         harmless = reads or told.below is not None
-        return (WhyNot.FAILED, own.stopped) if harmless else (WhyNot.IN_DOUBT, own.unknown)
+        return (WhyNot.FAILED, phrases.stopped) if harmless else (WhyNot.IN_DOUBT, phrases.may_have_happened)
     if receipt.error is not None:
         return _WHY.get(receipt.error.error_type, WhyNot.FAILED), receipt.error.message
-    return None if receipt.satisfies else (WhyNot.NEVER_EXECUTED, own.unasked)
+    return None if receipt.satisfies else (WhyNot.NEVER_EXECUTED, phrases.not_approved)
 
 
 def ran_line(action: ActionView, spec: ToolSpec) -> str:

@@ -51,7 +51,7 @@ def view_of(record: ChainRecord) -> ChainView:
     tree = _tree(record)
     if not record.status.final:
         return tree.chain
-    answer = final_answer(tree, record.end, record.words)
+    answer = final_answer(tree, record.end, record.phrases)
     return tree.chain.model_copy(update={"answer": answer})
 
 
@@ -90,7 +90,6 @@ def _without_answer(record: ChainRecord) -> ChainView:
     decisions = tuple(_decisions(facts))
     return ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
-        language=task.language or record.language,
         mode=task.mode,
         tenant=task.tenant,
         conversation_id=task.conversation_id,

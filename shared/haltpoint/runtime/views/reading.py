@@ -11,6 +11,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
@@ -35,10 +36,10 @@ VisibleTo = Callable[[str | None], bool]
 class Records:
     """Chains read from their keys: what goes together is sent together."""
 
-    def __init__(self, calls: AutoPipeline, topology: Topology, language: str) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, phrases: Phrases) -> None:
         self._calls = calls
         self._topology = topology
-        self._language = language
+        self._phrases = phrases
 
     async def read(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
         """The chain with all below it, or None when there is none that this reader sees."""
@@ -87,7 +88,7 @@ class Records:
             forms=await self.forms(chain_id, map(question_of, requests.values())),
             specs={one.name: one for one in await self._specs(chain_id, failed if over else ())},
             children={one: found for one in below if (found := await self.read(one, visible_to)) is not None},
-            language=self._language,
+            phrases=self._phrases,
         )
 
     async def forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:

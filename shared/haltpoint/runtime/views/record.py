@@ -6,7 +6,7 @@ from typing import Any
 
 from haltpoint.chain.model.state import ChainError, Rest, StepRun
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.people.phrases import Phrases, phrases
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import WaitingView
 from haltpoint.contracts.work.intent import Intent
@@ -25,7 +25,7 @@ class ChainRecord:
 
     `forms` are the result schemas of the tools that escalations want called. `specs` are the tools of calls that did
     not succeed, once the chain is over; those that no worker declares now are absent. `children` are the chains that
-    carried out skills, `language` that of the runtime's own words where the task names none.
+    carried out skills, `phrases` the runtime's own words.
     """
 
     id: str
@@ -45,17 +45,12 @@ class ChainRecord:
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
     waiting: WaitingView | None = None
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
-    language: str = "en"
+    phrases: Phrases = field(default_factory=Phrases)
 
     @property
     def steps(self) -> tuple[tuple[Step, StepRun], ...]:
         """The steps of the plan with their runs; none before there is a plan."""
         return tuple(zip(self.plan.steps, self.runs, strict=True)) if self.plan else ()
-
-    @property
-    def words(self) -> Phrases:
-        """The runtime's own words in the language of the task."""
-        return phrases(self.task.language or self.language)
 
     @property
     def status(self) -> ChainStatus:

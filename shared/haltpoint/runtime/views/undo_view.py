@@ -21,7 +21,7 @@ from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.record import ChainRecord
 
 _FINAL: Final = ("completed", "failed", "cancelled")
-_PASSED_ON: Final = ("context", "private", "tenant", "user", "language")
+_PASSED_ON: Final = ("context", "private", "tenant", "user")
 
 
 class _Fate(StrEnum):

@@ -19,6 +19,7 @@ from haltpoint.contracts.base import chain_of, undo_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
@@ -79,11 +80,11 @@ def _everybody(_: str | None) -> bool:
 class Views:
     """Everything that is read for people. What goes together is sent together; nothing blocks."""
 
-    def __init__(self, redis: Redis, calls: AutoPipeline, topology: Topology, language: str = "en") -> None:
+    def __init__(self, redis: Redis, calls: AutoPipeline, topology: Topology, phrases: Phrases | None = None) -> None:
         self._redis = redis
         self._calls = calls
         self._topology = topology
-        self._records = Records(calls, topology, language)
+        self._records = Records(calls, topology, phrases or Phrases())
 
     async def chain(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
