@@ -148,14 +148,6 @@ def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran(
     ]
 
 
-def test_c14_a_call_whose_receipt_is_an_earlier_one_says_that_nothing_ran() -> None:
-    receipt = {"success": True, "next_action": "continue"}
-    done = action("a.2", "send_message", {}, receipt) | {"cached": True}
-    view = chain(steps=[step("a", "send_message", actions=[done])])
-    notes = {line.text: line.note for line in tell(view) if line.mark is Mark.RUNNING}
-    assert notes["send_message()"] == "cached, did not run"
-
-
 @pytest.mark.parametrize("violation", ["missing_tool", "no_call"])
 def test_what_the_model_was_told_is_told_whole(violation: str) -> None:
     said = "Step 'a. b' is not complete. Call it. The words are (pattern x)."

@@ -16,9 +16,8 @@ from haltpoint.contracts.work.thoughts import StepDecision, Violation
 class ActionView(View):
     """One action. `status`: dispatched, resting, asking or done; without a receipt it has not ended (`ended_at`: null).
 
-    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `cached`: nothing ran
-    and the receipt is that of an equal call before. `child` is the id of the chain that carries it out, when it is a
-    call of a skill with steps. `sources` say where its values come from.
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `child` is the id of
+    the chain that carries it out, when it is a call of a skill with steps. `sources` say where its values come from.
     """
 
     id: str
