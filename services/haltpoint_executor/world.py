@@ -123,7 +123,6 @@ def policy_of(settings: LimitSettings, file: PolicyFile, phrases: Phrases | None
         lease=lease,
         repeated_effects=file.repeated_effects,
         unasked_effects=file.unasked_effects,
-        modes=file.mode,
         sourced=tuple(glob for rule in file.approvals if rule.names_source for glob in rule.tools),
     )
 

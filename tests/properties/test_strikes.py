@@ -1,6 +1,5 @@
 """Three proposals in all (D2, D3): however good and bad ones follow each other, a person is asked at the limit."""
 
-import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,12 +26,11 @@ MOVES = st.lists(st.sampled_from([*BAD, "look", "first", "second", "look in vain
 
 
 @settings(max_examples=150, deadline=None)
-@given(moves=MOVES, limit=st.integers(1, 4), own=st.none() | st.integers(1, 4))
-def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit: int, own: int | None) -> None:
+@given(moves=MOVES, limit=st.integers(1, 4))
+def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit: int) -> None:
     """The machine counts as a child would: a row for the chain, a row for the step, and what ends each."""
-    tools = tuple(msgspec.structs.replace(one, strikes=own) if one.name == "first" else one for one in TOOLS)
     policy = Policy(strikes=limit, max_turns=99, max_chain_turns=999)
-    told = Story(Task(goal="go"), *tools, policy=policy)
+    told = Story(Task(goal="go"), *TOOLS, policy=policy)
     told.submit()
     told.draft(plan(Step(id="both", required_tools=("first", "second"))))
     of_chain = of_step = 0
@@ -61,7 +59,7 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
             assert told.status_of("both") is StepStatus.COMPLETED
             return
         assert (told.chain.strikes, told.chain.runs[0].strikes) == (of_chain, of_step)
-        over = due and (of_chain >= limit or of_step >= (limit if own is None else own))
+        over = due and max(of_chain, of_step) >= limit
         assert (told.chain.status is ChainStatus.ESCALATED) == over
         if over:
             assert told.told("chain.escalated")[-1]["strikes"] == of_chain

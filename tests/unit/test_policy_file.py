@@ -10,7 +10,6 @@ from haltpoint.chain.words.patterns import required_by_words
 from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.policy import PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.tasks import Mode
 from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
@@ -53,7 +52,6 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
         "freeze",
     ]
     assert policy.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
-    assert policy.modes == {"send_*": Mode.STRICT, "note_*": Mode.ADVISORY}
     assert (file.targets.add, file.targets.remove) == (("wallet*", "room"), ("user",))
     assert (
         policy.messages.escalate.format(expected_tools="x", count=3)
@@ -125,9 +123,7 @@ def test_all_patterns_may_be_off() -> None:
         ("[[patterns]]\nid='a'\nsession='x'\ndoes='ask_before'", "pattern 'a' looks at words only"),
         ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbidden'", "pattern 'a'.does: must be 'required' or 'ask_before'"),
         ("unasked_effects = 'forbid'", "unasked_effects: must be 'ask', 'refuse' or 'allow'"),
-        ("mode = 'strict'", "mode: must be a table"),
-        ("[mode]\n'send_*' = 'loose'", "mode.send_*: must be 'strict', 'advisory' or 'off'"),
-        ("[mode]\n'' = 'off'", "mode"),
+        ("[mode]\n'send_*' = 'off'", "mode is not a key"),
         ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),

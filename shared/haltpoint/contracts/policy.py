@@ -22,7 +22,6 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, f
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.work.plans import MOST_PARALLEL
-from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.written import Id, Name, Regex
 
 PLACEHOLDERS: Final = ("expected_tools", "count")
@@ -154,7 +153,6 @@ class PolicyFile(Form):
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
     unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
     targets: Targets = Targets()
-    mode: dict[Name, Mode] = Field(default={}, description="per tool or glob, in the place of the task's")
     approvals: tuple[ApprovalRule, ...] = Field(default=(), description="rules about calls, the first counts (G4)")
     prices: dict[str, Price] = Field(default={}, description="by the model's name; one that is not here costs nothing")
     strikes: int | None = Field(default=None, ge=1)

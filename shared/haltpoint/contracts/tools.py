@@ -92,7 +92,6 @@ class ToolSpec(Contract):
     internal: bool = False
     queue: str = "default"
     timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
-    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     reconciles: Annotated[bool, Meta(description="it can be asked whether a call in doubt happened (E5)")] = False
     retry: Annotated[Retry | None, Meta(description="how often a call that may run again does (E2)")] = None
     limits: Annotated[tuple[Limit, ...], Meta(description="what all workers together keep to (E6)")] = ()

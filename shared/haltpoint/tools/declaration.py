@@ -56,7 +56,6 @@ class Traits(TypedDict, total=False):
     internal: bool
     queue: str
     timeout: str | float
-    strikes: int
     says: str
     no_effect: tuple[type[BaseException], ...]
     preview: Callable[..., Any]
@@ -196,7 +195,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             result_schema=output.schema,
             queue=queue,
             timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
-            strikes=traits.get("strikes"),
             reconciles="reconcile" in traits,
             retry=_retry(traits.get("retry", Retry())),
             limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),

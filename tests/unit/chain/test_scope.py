@@ -198,16 +198,6 @@ def test_c3_in_advisory_mode_a_step_without_any_of_them_says_so() -> None:
     assert "without a receipt of send_mail or send_text" in told.told("contract.violated")[-1]["message"]
 
 
-def test_c3_a_tools_own_limit_of_strikes_holds_for_one_of_several() -> None:
-    quick = spec("send_text", read_only=False, strikes=1)
-    told = Story(Task(goal="reach John"), LOOKUP, MAIL, quick)
-    told.submit()
-    told.draft(plan(REACH))
-    told.propose(content="He knows.")
-
-    assert told.chain.status is ChainStatus.ESCALATED
-
-
 def test_c7_a_call_that_a_later_step_chooses_from_is_not_made_before() -> None:
     told = drafted(Step(id="find", required_tools=("lookup_contacts",)), REACH)
     told.propose(call("send_text"), call("lookup_contacts"))

@@ -150,13 +150,11 @@ def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> N
 
 
 @pytest.mark.parametrize(
-    ("limit", "task", "tool", "thoughts"),
-    [(3, None, None, 3), (3, 2, None, 2), (3, 5, None, 5), (3, 5, 1, 1), (2, None, None, 2)],
+    ("limit", "task", "thoughts"),
+    [(3, None, 3), (3, 2, 2), (3, 5, 5), (2, None, 2)],
 )
-def test_d3_the_limit_is_the_policys_the_tasks_or_the_tools(
-    limit: int, task: int | None, tool: int | None, thoughts: int
-) -> None:
-    told = Story(Task(goal="go", strikes=task), spec("lookup", strikes=tool), policy=Policy(strikes=limit))
+def test_d3_the_limit_is_the_policys_or_the_tasks(limit: int, task: int | None, thoughts: int) -> None:
+    told = Story(Task(goal="go", strikes=task), LOOKUP, policy=Policy(strikes=limit))
     told.submit()
     told.draft(plan(FIND))
     while told.chain.status is ChainStatus.EXECUTING:

@@ -158,12 +158,6 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
     assert [action.status for action in view.steps[0].actions] == ["asking", "asking"]
 
 
-def test_a_step_whose_promise_nobody_has_kept_or_held_it_to_did_not_pass() -> None:
-    """The policy file says that its tool is held to nothing."""
-    view = view_of(record(runs=(StepRun(StepStatus.COMPLETED, turn=1), StepRun(), StepRun())))
-    assert view.steps[0].validation_status == "skipped"
-
-
 def test_words_of_a_reasoning_step_are_its_result_and_promise_nothing() -> None:
     told = json.dumps({"proposal": {"content": "Dear John", "calls": [], "decision": "continue"}})
     thought = StoredThought("action.proposed.v1", told, "")

@@ -262,15 +262,6 @@ def test_importing_haltpoint_imports_no_library() -> None:
     assert done.stdout.split() == ["False", "tool"]
 
 
-def test_d2_a_tool_may_say_how_many_strikes_are_one_too_many() -> None:
-    @tool(strikes=1)
-    def pay(amount: int) -> None: ...
-
-    assert declared(pay).spec.strikes == 1
-    with pytest.raises(DeclarationError, match=">= 1"):
-        tool(strikes=0)(pay)
-
-
 def send() -> None:
     """Send something."""
 

@@ -45,7 +45,7 @@ class CheckedCall:
     @property
     def mode(self) -> Mode:
         """How far the model is held to its word in it."""
-        return self.held_to or self.work.mode(self.index, self.spec.name)
+        return self.held_to or self.work.mode(self.index)
 
     @cached_property
     def signature(self) -> str:

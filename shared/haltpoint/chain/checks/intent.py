@@ -57,10 +57,10 @@ def look_at_goal(work: Work, index: int, proposal: Proposal) -> str | None:
     """
     step, tools, intent = work.steps[index], work.world.tools, intent_of(work)
     new = [call.tool for call in proposal.calls if call.tool in tools and call.tool not in intent.looked_at]
-    modes = {tool: work.mode(index, tool) for tool in new}
-    open_ones = [tool for tool in new if may_call(step, tools[tool], modes[tool], work.chain.task)]
-    free = (tool for tool in open_ones if forbidden(work, modes[tool], tool) is None)
-    for tool in (one for one in free if unasked(work, modes[one], one) is not Treatment.ALLOW):
+    mode = work.mode(index)
+    open_ones = [tool for tool in new if may_call(step, tools[tool], mode, work.chain.task)]
+    free = (tool for tool in open_ones if forbidden(work, mode, tool) is None)
+    for tool in (one for one in free if unasked(work, mode, one) is not Treatment.ALLOW):
         work.intent = msgspec.structs.replace(intent, looked_at=(*intent.looked_at, tool))
         return tool
     return None
@@ -73,14 +73,14 @@ def tellable(work: Work, index: int | None) -> frozenset[str]:
     due = () if index is None else work.steps[index].promised_tools
     known = (one for one in work.world.tools.values() if not one.internal and in_scope(one, work.task))
     asked = (one.name for one in known if not with_effects(one) or one.name in due or _named(work, one.name))
-    return frozenset(name for name in asked if forbidden(work, work.mode(index, name), name) is None)
+    return frozenset(name for name in asked if forbidden(work, work.mode(index), name) is None)
 
 
 def bounds_inside(work: Work, index: int, tool: str) -> Intent:
     """What the user's words say of the calls inside of a skill: what is forbidden, and what a person is to be asked
     about, unless that is the skill too, which was asked about itself.
     """
-    intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index, tool)
+    intent, mode = work.intent or work.chain.task.intent or Intent(), work.mode(index)
     asks = tuple(_holding(intent.ask_before, mode))
     names = effects_of(work, tool) if asks else []
     return Intent(

@@ -111,9 +111,8 @@ def _in_reach(work: Work) -> set[str]:
 
 
 def _owed_strictly(work: Work) -> tuple[NotDone, ...]:
-    """Those that a strict tool would do."""
-    due = owed(work)
-    return tuple(one for one in due if any(work.mode(None, name) is Mode.STRICT for name in one.tool.split(OR)))
+    """Those of a strict task."""
+    return owed(work) if work.mode(None) is Mode.STRICT else ()
 
 
 def remind(work: Work) -> tuple[Correction, ...]:

@@ -102,7 +102,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     if (late := too_late(work)) is not None:
         return late
     faults = argument_faults(spec, arguments)
-    strict = work.mode(action.step, action.tool) is Mode.STRICT
+    strict = work.mode(action.step) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
         made_up = origin(CheckedCall(work, action.step, spec, arguments))
         faults = faults if made_up is None else (*faults, made_up.message)
@@ -124,7 +124,7 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     arguments = read_json(ran)
     if (
         work.origin is PlanOrigin.LITERAL
-        or work.mode(action.step, action.tool) is not Mode.ADVISORY
+        or work.mode(action.step) is not Mode.ADVISORY
         or not isinstance(arguments, dict)
     ):
         return

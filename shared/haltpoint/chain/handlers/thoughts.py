@@ -84,9 +84,8 @@ def begin_assigned(work: Work) -> Next | None:
         return None
     if task.style is Style.PLAN:
         return think_plan(work)
-    modes = (task.mode, *work.world.policy.modes.values())
     readable = any(map(is_read_for, work.world.tools.values()))
-    if task.intent is None and readable and any(mode is not Mode.OFF for mode in modes):
+    if task.intent is None and readable and task.mode is not Mode.OFF:
         return think_intent(work)
     take_up(work, None)
     begin_open(work)
@@ -159,7 +158,7 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
         named = tellable(work, None)
         wrong = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.task, named=named)
         required = ((step.id, name) for step in plan.steps for name in step.required_tools)
-        limits = ((step_id, forbidden(work, work.mode(None, name), name)) for step_id, name in required)
+        limits = ((step_id, forbidden(work, work.mode(None), name)) for step_id, name in required)
         wrong = (*wrong, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
         found, missing = [str(one) for one in wrong], plan_pattern_faults(work, plan)
     if len(found) > MOST_FAULTS:

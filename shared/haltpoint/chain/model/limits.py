@@ -25,8 +25,7 @@ Said = TypeVar("Said")
 @value
 class Policy:
     """The numbers and words that rule every chain. Times in seconds. Calls of the tools that the globs `sourced` name
-    have the sources of their values in every mode (G4). `modes` are those that the policy file gives to tools, by name
-    or glob.
+    have the sources of their values in every mode (G4).
     """
 
     max_turns: int = 10
@@ -45,7 +44,6 @@ class Policy:
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
     sourced: tuple[str, ...] = ()
-    modes: dict[str, Mode] = field(default_factory=dict)
 
 
 @value
@@ -78,24 +76,11 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
     return min(limits)
 
 
-def mode(task: Task, step: Step | None, modes: Mapping[str, Mode] = {}, tool: str | None = None) -> Mode:
-    """How far the model is held to its word; a step may only tighten what the task says. What `modes` say of a tool
-    counts in the place of both: for its calls (`tool`), and for a step that promises it; of several the strictest.
-    """
-    own = task.mode
-    if step is not None and step.tool_validation_mode is not None and own is not Mode.STRICT:
-        own = Mode(step.tool_validation_mode.value)
-    if not modes:
-        return own
-    if tool is not None:
-        return _said_of(modes, tool) or own
-    promised = () if step is None else step.promised_tools
-    return strictest(*(_said_of(modes, name) or own for name in promised)) if promised else own
-
-
-def strictest(*modes: Mode) -> Mode:
-    """The strictest of several modes."""
-    return min(modes, key=list(Mode).index)
+def mode(task: Task, step: Step | None) -> Mode:
+    """How far the model is held to its word; a step may only tighten what the task says."""
+    if step is None or step.tool_validation_mode is None or task.mode is Mode.STRICT:
+        return task.mode
+    return Mode(step.tool_validation_mode.value)
 
 
 def validation(step: Step, mode: Mode, *, unkept: bool) -> str:

@@ -55,12 +55,9 @@ class Work(Chain, kw_only=True, gc=False):
 
     # ---- reading
 
-    def mode(self, index: int | None, tool: str | None = None) -> Mode:
-        """How far the model is held to its word in a step, or in a tool's calls there; None: before and after all
-        steps.
-        """
-        step = None if index is None else self.steps[index]
-        return limits.mode(self.task, step, self.world.policy.modes, tool)
+    def mode(self, index: int | None) -> Mode:
+        """How far the model is held to its word in a step; None: before and after all steps."""
+        return limits.mode(self.task, None if index is None else self.steps[index])
 
     def action_id(self, index: int, number: int) -> str:
         """The id of a step's action: see `base.action_id`."""

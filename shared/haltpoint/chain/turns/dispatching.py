@@ -213,7 +213,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
         unasked = PlanOrigin.LITERAL
     elif (approval := work.approvals.get(action.id)) is not None and approval.proposed is not None:
         unasked = SourceKind.PERSON
-    elif (mode := work.mode(action.step, action.tool)) is not Mode.STRICT:
+    elif (mode := work.mode(action.step)) is not Mode.STRICT:
         unasked = mode.value
     elif spec.provenance:
         origins = Known.of(work).origin_actions(spec)

@@ -112,7 +112,7 @@ def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:
 
 def _owner_of(work: Work, index: int, tool: str) -> str | None:
     spec = work.world.tools.get(tool)
-    if spec is None or may_call(work.steps[index], spec, work.mode(index, tool), work.task):
+    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.task):
         return None
     others = ((number, step) for number, step in enumerate(work.steps) if number != index)
     return next((one.id for n, one in others if tool in one.promised_tools and not work.run[n].status.done), None)

@@ -7,7 +7,6 @@ from haltpoint.chain.checks.agents import DECISION, router
 from haltpoint.chain.checks.contract import call_form, listed
 from haltpoint.chain.checks.exits import skippable, unkept, way_out
 from haltpoint.chain.checks.owed import pattern_faults
-from haltpoint.chain.model.limits import strictest
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -41,15 +40,15 @@ def violate(
     said: str,
     *,
     counted: bool = False,
-    weighs: bool | None = None,
+    weighs: bool = True,
 ) -> None:
     """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
 
     Where there is no step it is the plan's or the answer's. `counted`: the step has had its strike for this thought,
-    also when a success has ended the chain's row since. `weighs`: whether it may be a strike,
-    when not the mode of the step says that.
+    also when a success has ended the chain's row since. Where `weighs` is false, and where the model is not held to its
+    word, it is none: the model is only told what was wrong.
     """
-    weighs = work.mode(index) is not Mode.OFF if weighs is None else weighs
+    weighs = weighs and work.mode(index) is not Mode.OFF
     if weighs and all(one.thought_id != thought for one in work.case):
         work.strikes += 1
         if index is not None and not counted:
@@ -75,15 +74,11 @@ def violate(
 
 def strike(work: Work, index: int, *faults: Correction, call: int | None = None, weighs: bool = True) -> None:
     """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
-    the fault is the verdict on this call: it is refused. Where the policy file holds the tool to less than the step is
-    held to, its calls are no strikes; nor are they where `weighs` is false: the model is only told what was wrong.
+    the fault is the verdict on this call: it is refused.
     """
-    run, own = work.edit(index), work.mode(index)
-    judged = strictest(*(work.mode(index, one.tool) for one in faults))
-    weighs = weighs and judged is not Mode.OFF and strictest(judged, own) is judged
-    said = work.proposals[index].content
+    run, said = work.edit(index), work.proposals[index].content
     violate(work, index, work.acted_on(index), faults, said, counted=run.struck, weighs=weighs)
-    run.struck = run.struck or weighs
+    run.struck = run.struck or (weighs and work.mode(index) is not Mode.OFF)
     if call is not None:
         work.verdicts = {**work.verdicts, index: {**work.verdicts.get(index, {}), call: faults[0]}}
 
@@ -91,11 +86,7 @@ def strike(work: Work, index: int, *faults: Correction, call: int | None = None,
 def strikes_exhausted(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
     most = work.task.strikes or work.world.policy.strikes
-    if index is None or work.strikes >= most:
-        return work.strikes >= most
-    specs = map(work.world.spec, work.steps[index].promised_tools)
-    own = [spec.strikes for spec in specs if spec.strikes is not None]
-    return work.run[index].strikes >= min(own, default=most)
+    return work.strikes >= most or (index is not None and work.run[index].strikes >= most)
 
 
 def reset_strikes(work: Work, index: int | None) -> None:

@@ -73,7 +73,7 @@ def promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ..
     return tuple(PromiseView(tool=tool or " or ".join(promise), kept_by=kept.get(tool)) for promise, tool in by)
 
 
-def validation(task: Task, step: Step, run: StepRun, origin: str, promised: Sequence[PromiseView]) -> str | None:
+def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
     """How a step that is done kept its promise: passed, failed or skipped."""
     if not run.status.done:
         return None
@@ -83,9 +83,7 @@ def validation(task: Task, step: Step, run: StepRun, origin: str, promised: Sequ
         return "skipped"
     if origin == PlanOrigin.LITERAL:
         return "passed"
-    how = limits.validation(step, limits.mode(task, step), unkept=run.unkept)
-    # with a promise open, the policy file has held none of its tools to it
-    return how if how != "passed" or all(one.kept_by for one in promised) else "skipped"
+    return limits.validation(step, limits.mode(task, step), unkept=run.unkept)
 
 
 def remarks(completed: bool, steps: Iterable[StepView], about_answer: Sequence[ViolationView]) -> list[str]:

@@ -56,7 +56,7 @@ def step_view(
     became: dict[str, Any] = {
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
-        "validation_status": contract_view.validation(record.task, step, run, origin, promised),
+        "validation_status": contract_view.validation(record.task, step, run, origin),
         "strikes": run.strikes,
         "started_at": started,
         "ended_at": ended,
