@@ -14,13 +14,12 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from haltpoint.chain.model.canonical import UNSEEN
-from haltpoint.chain.model.typed import typed
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
@@ -85,7 +84,7 @@ class Words:
 
 
 def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, corrected: bool = False) -> Proposal:
-    """What the model wants in this turn, typed by the schemas of `tools`. Native calls go before calls in the words.
+    """What the model wants in this turn. Native calls go before calls in the words.
 
     `corrected`: it was told that its last reply could not be read; calls that it shows again are words, as is what
     cannot be read and names no known tool.
@@ -232,7 +231,7 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
         if said is not None:
             _take(draft, said, calls_too=calls_too)
         elif calls_too:
-            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [], texts=found.texts)
+            _add_call(draft, found.tool, found.value if isinstance(found.value, dict) else [])
     if not calls_too:
         return
     if draft.calls or draft.faults:
@@ -288,7 +287,7 @@ def _take(draft: _Draft, said: Said, *, calls_too: bool) -> None:
             _add_call(draft, call.name, call.arguments, expected=call.expected)
 
 
-def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = False, expected: object = None) -> None:
+def _add_call(draft: _Draft, name: str, arguments: object, *, expected: object = None) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
     tool = without_surrogates(bare_name(name))
     tool = tool if tool in draft.tools else agent_named(tool, draft.tools)
@@ -299,9 +298,6 @@ def _add_call(draft: _Draft, name: str, arguments: object, *, texts: bool = Fals
     if draft.cut and (found is None or found.repaired or draft.repaired or arguments == ""):
         draft.faults.append(_CUT_OFF.format(tool))
         return
-    if found is not None:
-        spec = draft.tools.get(tool)
-        found = replace(found, value=typed(found.value, spec.parameters if spec else {}, text=texts))
     exact = parse(json.dumps(found.value)) if found is not None else None  # the limits are those of the whole
     if found is None or exact is None:
         draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")

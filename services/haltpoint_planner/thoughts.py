@@ -44,7 +44,7 @@ def reply_to(
 ) -> Thought:
     """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
 
-    `tools` are all that are known: calls are recognised and typed by them. Which may be called the executor decides.
+    `tools` are all that are known: calls are recognised by them. Which may be called the executor decides.
     `goal` is what the task asks for, `phrases` are the runtime's own words; `routes`: a supervisor's model speaks.
     """
     request, envelope = message.data, _envelope(message)

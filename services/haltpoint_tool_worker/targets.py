@@ -12,8 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.canonical import words_of
-from haltpoint.chain.model.references import ANY, KEYS, Path, covers, parse_path, path_text
-from haltpoint.chain.model.typed import nodes_of
+from haltpoint.chain.model.references import ANY, KEYS, Path, covers, parse_path, path_text, values_at
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool
@@ -63,7 +62,7 @@ class _Schema:
         return [*found, *map(_bare, loops)]
 
     def _below(self, schema: Any, at: Path, above: dict[int, Path], *, named: bool) -> Iterator[Path]:
-        for node in nodes_of((schema,), self.root):
+        for node in _nodes_of(schema, self.root):
             if "properties" in node and id(node) in above:
                 self.loops.append((above[id(node)], at))
             elif "properties" in node:
@@ -82,6 +81,24 @@ class _Schema:
         for name, schema in node["properties"].items():
             inner += self._below(schema, (*at, name), above, named=is_named(name, self.names))
         yield from inner or ([_bare(at)] if named else [])
+
+
+def _nodes_of(schema: Any, root: dict[str, Any]) -> list[dict[str, Any]]:
+    """The schema, those that it refers to and the branches of its unions, each reference followed once."""
+    found, followed, waiting = list[dict[str, Any]](), set[str](), [schema]
+    while waiting:
+        node = waiting.pop(0)
+        if not isinstance(node, dict):
+            continue
+        found.append(node)
+        target = node.get("$ref")
+        if isinstance(target, str) and target.startswith("#/") and target not in followed:
+            followed.add(target)
+            names = (part.replace("~1", "/").replace("~0", "~") for part in target.split("/")[1:])
+            waiting += values_at(root, tuple(names))
+        for branch in ("anyOf", "oneOf", "allOf"):
+            waiting += node.get(branch, ())
+    return found
 
 
 def _is_leaf(node: dict[str, Any]) -> bool:

@@ -30,14 +30,12 @@ NUMBER_DIGITS: Final = 300
 class Found:
     """One JSON value. `repaired`: it was not exactly what the text says (fixed, NaN, a key twice).
 
-    `tool`: the tool that the text names outside of the value, whose arguments it is then; `texts`: all values in it are
-    texts of which only the tool's schema knows the type.
+    `tool`: the tool that the text names outside of the value, whose arguments it is then.
     """
 
     value: Any
     repaired: bool = False
     tool: str = ""
-    texts: bool = False
 
 
 class _Reader:

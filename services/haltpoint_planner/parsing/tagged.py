@@ -104,7 +104,7 @@ def _parameters(text: str, block: re.Match[str]) -> Iterator[Piece]:
         arguments[name] = text[opening.end() : end.start()].removeprefix("\n").removesuffix("\n")
         position = end.end()
     if closing := _CLOSING.match(text, position):
-        yield block.start(), closing.end(), Found(arguments, again, tool, texts=True)
+        yield block.start(), closing.end(), Found(arguments, again, tool)
     else:
         yield block.start(), len(text), Found(None, tool=tool)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from haltpoint.chain.model.canonical import form
 from haltpoint.chain.model.references import ANY, KEYS, Part, Place, parse_path, path_text, values_at
-from haltpoint.chain.model.typed import exact, walked
+from haltpoint.chain.model.schemas import declared
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
@@ -28,7 +28,7 @@ def rule_for(
     sources: dict[str, Source],
 ) -> tuple[ApprovalRule | None, str]:
     """The first of a tool's rules that counts for the call; and the id of the first before it that only reports."""
-    filled, reported = walked(arguments, spec.parameters, spec.parameters, exact, filled=True), ""
+    filled, reported = {**dict(declared(spec.parameters, "default")), **arguments}, ""
 
     def source_of(place: Place) -> Source | None:
         return sources.get(path_text(place), None if values_at(arguments, place) else _DECLARED)

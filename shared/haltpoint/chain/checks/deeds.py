@@ -14,7 +14,7 @@ from typing import Any, Final
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.canonical import UNSEEN, words_of
 from haltpoint.chain.model.references import read_json, write_json
-from haltpoint.chain.model.typed import said
+from haltpoint.chain.model.schemas import declared
 from haltpoint.contracts.results import DeedWords
 from haltpoint.contracts.secrets import STARS, names_secret, without_secrets
 from haltpoint.contracts.tools import ToolSpec
@@ -46,11 +46,12 @@ def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:
 
 
 def _filled(spec: ToolSpec, given: Mapping[str, Any], data: str) -> str:
-    declared = spec.parameters.get("properties", {})
-    known = dict(said(spec.parameters, "default")) | {name: one for name, one in given.items() if name in declared}
+    parameters = spec.parameters.get("properties", {})
+    known = dict(declared(spec.parameters, "default"))
+    known |= {name: value for name, value in given.items() if name in parameters}
     parts = list(Formatter().parse(spec.says or ""))
-    if any(name and name not in declared for _, name, *_ in parts):
-        known |= {name: one for name, one in _object(data).items() if name not in declared}
+    if any(name and name not in parameters for _, name, *_ in parts):
+        known |= {name: one for name, one in _object(data).items() if name not in parameters}
     return "".join(text + ("" if name is None else shown(name, known.get(name, ...))) for text, name, *_ in parts)
 
 

@@ -20,9 +20,9 @@ from haltpoint.chain.model.references import (
     scalars_at,
     write_text,
 )
+from haltpoint.chain.model.schemas import declared
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
-from haltpoint.chain.model.typed import said
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
@@ -210,7 +210,7 @@ def respelled(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> dict[str
 
 
 def _is_default(spec: ToolSpec, place: str, value: Any) -> bool:
-    defaults = scalars_at(dict(said(spec.parameters, "default")), _path(place))
+    defaults = scalars_at(dict(declared(spec.parameters, "default")), _path(place))
     return form(value) in {form(default) for _, default in defaults}
 
 

@@ -56,6 +56,14 @@ def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
     return fits
 
 
+def declared(schema: dict[str, Any], word: str) -> Iterator[tuple[str, Any]]:
+    """What the schemas of an object's properties say under a word of JSON Schema, `default` for one."""
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(inner, dict) and word in inner:
+            yield name, inner[word]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
     """A spec with what was worked out from it; one of them is the key under which more of it is remembered."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haltpoint.cli.arguments import texts_of
+from haltpoint.cli.arguments import texts_of, values_of
 from haltpoint.cli.errors import usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
@@ -158,12 +158,9 @@ def add_to(app: typer.Typer) -> None:
 
 async def _edited(client: "Client", request_id: str, texts: dict[str, str]) -> dict[str, Any]:
     """The arguments of the call that is asked about, these ones replaced, typed by the tool's schema."""
-    from haltpoint.chain.model.typed import typed
-
     asked = await client.request(request_id)
     schema = next((tool.parameters for tool in await client.tools() if tool.name == asked.tool), {})
-    whole = typed({**asked.arguments, **texts}, schema, text=True)
-    return {name: whole[name] if name in texts else one for name, one in {**asked.arguments, **texts}.items()}
+    return {**asked.arguments, **values_of(texts, schema)}
 
 
 def how_to_answer(request: "RequestView", width: int = 80) -> str:

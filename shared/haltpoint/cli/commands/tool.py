@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haltpoint.cli.arguments import texts_of
+from haltpoint.cli.arguments import texts_of, values_of
 from haltpoint.cli.commands.run import watch_to_end
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
@@ -67,9 +67,7 @@ def add_to(parent: typer.Typer) -> None:
         texts = texts_of(arguments or [])
 
         async def converse(client: "Client") -> int:
-            from haltpoint.chain.model.typed import typed
-
-            called = {"tool": name, "arguments": typed(texts, (await _find(client, name)).parameters, text=True)}
+            called = {"tool": name, "arguments": values_of(texts, (await _find(client, name)).parameters)}
             plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}
             started = await client.run(task={"goal": f"Call {name}", "plan": plan})
             return await watch_to_end(shell, client, started.id, live=not shell.json)
