@@ -28,8 +28,13 @@ async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: 
     chain_id = foreign_chain_id(message)
     trace, root = tracing.submission(chain_id, message.data, message.traceparent)
     submitted = await store.submit(message.data, chain_id=chain_id, trace=trace)
-    if submitted.status is SubmitStatus.CONFLICT:
-        detail = f"{message.source} already sent another task with the id {message.id}"
-        return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
-    finish(root)
-    return None
+    match submitted.status:
+        case SubmitStatus.CONFLICT:
+            detail = f"{message.source} already sent another task with the id {message.id}"
+            return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
+        case SubmitStatus.ELSEWHERE:
+            detail = f"another release has the chain of {message.source}'s task {message.id} (HP-022)"
+            return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
+        case _:
+            finish(root)
+            return None

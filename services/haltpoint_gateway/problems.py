@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from haltpoint.contracts.base import Contract
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.views.reading import OtherReleaseError
 
 log = logs.get(__name__)
 
@@ -82,7 +83,7 @@ def redis_unreachable(error: Exception) -> Problem:
 
 
 def other_release(error: Exception) -> Problem:
-    """409: what is stored has a field, or a value, that this release does not know."""
+    """409: what is stored is in another form, or has a field or a value that this release does not know."""
     return Problem(
         409,
         "other_release",
@@ -140,6 +141,7 @@ def install(app: FastAPI) -> None:
     async def unreachable(_: Request, error: Exception) -> JSONResponse:
         return redis_unreachable(error).response()
 
+    @app.exception_handler(OtherReleaseError)
     @app.exception_handler(msgspec.ValidationError)
     async def unknown_row(_: Request, error: Exception) -> JSONResponse:
         return other_release(error).response()

@@ -18,7 +18,7 @@ from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.rows import FIRST
+from haltpoint.runtime.store.rows import Head
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
@@ -126,7 +126,7 @@ async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Benc
     fields: dict[str, bytes | str] = {
         "__data__": encode(message),
         "task": b'{"goal":"x"}',
-        FIRST: "0-x",
+        Head.VERSION: "0-x",
         "created": "1",
         "deadline": "2",
     }
@@ -154,7 +154,7 @@ async def test_a_task_that_a_gateway_of_another_release_accepts_is_a_dead_letter
     assert not await bench.bed.redis.exists(*(bench.bed.topology.key(0, one, "old") for one in ("data", "log")))
 
 
-@pytest.mark.parametrize("lie", [{"task": b"["}, {"created": b"soon"}, {FIRST: b"\xff"}])
+@pytest.mark.parametrize("lie", [{"task": b"["}, {"created": b"soon"}, {Head.VERSION: b"\xff"}])
 async def test_a_first_message_that_cannot_be_read_whole_is_no_shortcut(bench: Bench, lie: dict[str, bytes]) -> None:
     chain_id = await new_chain(bench.bed, literal_task(2))
     key = bench.bed.topology.stream(0, Stream.EVENTS)

@@ -19,7 +19,7 @@ from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
 from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Stale, Taken
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
-from haltpoint.runtime.store.rows import ActionState, Key, Part, StoredAction, local
+from haltpoint.runtime.store.rows import ActionState, Head, Key, Part, StoredAction, local
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
@@ -249,7 +249,7 @@ class Pair:
             asked = await self.desk.stored.request(f"{CHAIN}.r{number}")
             assert asked is not None
             assert asked.status == request.status
-        status, version = await self.desk.redis.hmget(self.desk.key("chain", CHAIN), "status", "ver")
+        status, version = await self.desk.redis.hmget(self.desk.key("chain", CHAIN), "status", Head.VERSION)
         assert (status in (b"completed", b"failed", b"cancelled")) == self.store.final
         assert int((version or b"0-").partition(b"-")[0]) == self.store.version
 

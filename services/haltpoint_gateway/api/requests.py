@@ -33,7 +33,7 @@ def routes(gateway: Gateway) -> APIRouter:
         """Questions to people: the open ones unless `status` says otherwise; urgent ones first, then the newest."""
         return await gateway.views.requests(query.status, query.kind, query.cursor, query.limit, who.can_see)
 
-    @router.get("/{request_id}", responses=responses(404))
+    @router.get("/{request_id}", responses=responses(404, 409))
     async def get_request(request_id: str, who: Reader) -> RequestView:
         """One question."""
         return await seen(gateway, request_id, who)

@@ -16,12 +16,13 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
+from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full
 from haltpoint_gateway.api.requests import seen, take_answer
 from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Submitter
-from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.problems import Problem, other_release, responses
 from haltpoint_gateway.queries import IdempotencyKey
 
 
@@ -71,6 +72,8 @@ def routes(gateway: Gateway) -> APIRouter:
             hint = "Use a new Idempotency-Key for another task."
             detail = "Another task was submitted under this Idempotency-Key."
             raise Problem(409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump())
+        if submitted.status is SubmitStatus.ELSEWHERE:
+            raise other_release(OtherReleaseError(chain_id))
         if submitted.status is SubmitStatus.BUSY:
             raise backlog_full(gateway)
         if submitted.status is SubmitStatus.CREATED:

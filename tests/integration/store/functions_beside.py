@@ -13,7 +13,7 @@ from redis import Redis
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.runtime.store import operations as ops
-from haltpoint.runtime.store.rows import ActionState, Kind, Part, action_of, local, request_of
+from haltpoint.runtime.store.rows import ActionState, Head, Kind, Part, action_of, local, request_of
 from tests.integration.store.functions_model import (
     Ask,
     Dispatch,
@@ -88,7 +88,7 @@ class FunctionsBeside(RuleBasedStateMachine):
         if not steps:
             return []
         row = self.model.chains[chain]
-        written: list[ops.Operation] = [ops.WriteHead(["ver", new])]
+        written: list[ops.Operation] = [ops.WriteHead([Head.VERSION, new])]
         match steps[0]:
             case Dispatch(action, repeatable, again):
                 attempt = self.model.actions[action].attempt + 1 if again else 1
@@ -130,7 +130,8 @@ class FunctionsBeside(RuleBasedStateMachine):
         rows = {chain: (self._hash("chain", chain), self._hash("data", chain)) for chain in self.model.chains}
         for chain, row in self.model.chains.items():
             head, _ = rows[chain]
-            assert (head[b"ver"].decode(), head[b"status"] == b"completed") == (row.version, row.end == "completed")
+            version = head[Head.VERSION.encode()].decode()
+            assert (version, head[b"status"] == b"completed") == (row.version, row.end == "completed")
         for name, action in self.model.actions.items():
             found = action_of(name, *rows[chain_of(name)])
             assert found is not None

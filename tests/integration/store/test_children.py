@@ -18,7 +18,7 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.receipts import ClaimStatus, Completion
-from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.rows import Head, Key
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams.connection import Argument
 from tests.support.builders import asks, call, literal_task, plan, tool_step
@@ -179,10 +179,10 @@ async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
     batch = await desk.store.commit(0, [ChainCommit(stale, decided, [place.entry])])
     assert batch.chains[0].status is CommitStatus.CONFLICT
     assert await desk.redis.exists(desk.key("chain", f"{parent}~s1-1")) == 0
-    await desk.redis.hset(desk.key("chain", f"{parent}~s1-1"), mapping={"ver": "7-x", "status": "executing"})
+    await desk.redis.hset(desk.key("chain", f"{parent}~s1-1"), mapping={Head.VERSION: "7-x", "status": "executing"})
     batch = await desk.store.commit(0, [ChainCommit(loaded, decided, [place.entry])])
     assert batch.chains[0].status is CommitStatus.OK
-    assert await desk.redis.hget(desk.key("chain", f"{parent}~s1-1"), "ver") == b"7-x"
+    assert await desk.redis.hget(desk.key("chain", f"{parent}~s1-1"), Head.VERSION) == b"7-x"
     assert await desk.redis.exists(desk.key("data", f"{parent}~s1-1")) == 0
 
 

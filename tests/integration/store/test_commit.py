@@ -12,12 +12,13 @@ from redis.asyncio import Redis
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.store import store
 from haltpoint.runtime.store.committing import ChainCommit, Decided
-from haltpoint.runtime.store.rows import Data
+from haltpoint.runtime.store.rows import Data, Head
 from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store, SubmitStatus
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.refused import RefusedForNow
@@ -199,10 +200,11 @@ async def test_a_repeat_is_acknowledged_and_leaves_the_chain_as_it_is(desk: Desk
     await desk.finish(order)
     (original,) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
     await desk.decide_all()
-    chain_id = (await desk.redis.hget(desk.key("chain", order.data.action_id.split(".")[0]), "ver")).decode()
+    head = desk.key("chain", chain_of(order.data.action_id))
+    version = await desk.redis.hget(head, Head.VERSION)
     await desk.redis.xadd(desk.topology.stream(0, Stream.EVENTS), original[1])
     await desk.decide_all()
-    assert (await desk.redis.hget(desk.key("chain", order.data.action_id.split(".")[0]), "ver")).decode() == chain_id
+    assert await desk.redis.hget(head, Head.VERSION) == version
     assert await desk.backlog(Stream.EVENTS) == 0
 
 

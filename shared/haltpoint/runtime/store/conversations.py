@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
+from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.work.tasks import Earlier, Task
-from haltpoint.runtime.store.loading import StoredEnd, end_of
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
 from haltpoint.runtime.streams.topology import PREFIX, Topology
@@ -49,7 +49,7 @@ class Conversations:
         found: list[Earlier] = []
         room = ROOM
         for one, end in zip(said, ends, strict=True):
-            ended = one if end is None else msgspec.structs.replace(one, answer=_answer(end_of(end))[:_LONGEST])
+            ended = one if end is None else msgspec.structs.replace(one, answer=_answer(end)[:_LONGEST])
             room -= len(ended.goal) + len(ended.answer)
             if room < 0:
                 break
@@ -83,7 +83,15 @@ def _name(task: Task) -> str:
     return hashlib.sha256(json.dumps([task.tenant, task.conversation_id]).encode()).hexdigest()
 
 
-def _answer(end: StoredEnd) -> str:
+class _Ended(msgspec.Struct):
+    """The end of a chain, of this release or another one."""
+
+    answer: str | None = None
+    error: ChainError | None = None
+
+
+def _answer(stored: bytes) -> str:
     """The words with which a chain ended."""
+    end = msgspec.json.decode(stored, type=_Ended)
     failed = "" if end.error is None else f"It failed: {end.error.message}"
     return end.answer or failed

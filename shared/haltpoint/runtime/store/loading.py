@@ -37,7 +37,6 @@ from haltpoint.contracts.work.thoughts import Correction, Strike
 from haltpoint.runtime.store.chain_codec import decode_head, open_numbers
 from haltpoint.runtime.store.committing import BESIDE_PLAN, Loaded
 from haltpoint.runtime.store.rows import (
-    FIRST,
     Data,
     Fields,
     Head,
@@ -116,7 +115,7 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
             updated_at=created,
             deadline=int(fields[Head.DEADLINE.encode()]),
         )
-        return Loaded(chain, fields[FIRST.encode()].decode(), message.traceparent)
+        return Loaded(chain, fields[Head.VERSION.encode()].decode(), message.traceparent)
     except (KeyError, ValueError):
         return None
 
@@ -149,7 +148,7 @@ async def _read_one(calls: AutoPipeline, topology: Topology, partition: int, cha
     head, (task, plan, end) = await asyncio.gather(
         calls.call("HGETALL", head_key), calls.call("HMGET", data_key, *Data)
     )
-    if not head or task is None or head.get(Head.VERSION.encode()) == b"quarantined":
+    if task is None or head.get(Head.VERSION.encode()) in (None, b"quarantined"):
         return None
     chain = _bare(chain_id, head, task, plan, end)
     version = head[Head.VERSION.encode()].decode()

@@ -35,7 +35,9 @@ class Key(StrEnum):
 class Head(StrEnum):
     """Fields of `chain:<id>` that are the chain's own; the others are of steps, actions and questions."""
 
-    VERSION = "ver"
+    VERSION = f"ver{FORM}"
+    """Its name has the form: what has another form has no version, and is not read by half (HP-022)."""
+
     STATUS = "status"
     DIGEST = "digest"
     TRACE = "trace"
@@ -56,10 +58,6 @@ class Head(StrEnum):
     OTHER_MODEL = "other_model"
     BELOW = "below"
     FEEDBACK = "feedback"
-
-
-FIRST: Final = f"ver{FORM}"
-"""The field of a chain's first message that has its version: a chain of another form of rows never begins by it."""
 
 
 FEED_AGE: Final = 900_000
@@ -253,7 +251,7 @@ def thought_of(text: bytes) -> StoredThought:
 
 
 def lua_names() -> str:
-    """The same names for the functions: FIRST, PREFIX, KEY.CHAIN, HEAD.VERSION, ..."""
+    """The same names for the functions: PREFIX, KEY.CHAIN, HEAD.VERSION, ..."""
     tables: Final[tuple[tuple[str, type[StrEnum]], ...]] = (
         ("KEY", Key),
         ("HEAD", Head),
@@ -263,6 +261,4 @@ def lua_names() -> str:
         ("KIND", Kind),
     )
     rows = ((name, ", ".join(f"{one.name} = '{one.value}'" for one in names)) for name, names in tables)
-    return "\n".join(
-        [f"local FIRST, PREFIX = '{FIRST}', '{PREFIX}'", *(f"local {name} = {{ {row} }}" for name, row in rows)]
-    )
+    return "\n".join([f"local PREFIX = '{PREFIX}'", *(f"local {name} = {{ {row} }}" for name, row in rows)])

@@ -36,12 +36,21 @@ _REFIRE: Final = 30_000  # ms after which a timer goes off again when nobody hea
 
 
 class SubmitStatus(StrEnum):
-    """`again`: the same body was submitted under this id; `conflict`: another one was; `busy`: the backlog is full."""
+    """What became of a task that was submitted."""
 
     CREATED = "created"
+
     AGAIN = "again"
+    """The same body was submitted under this id."""
+
     CONFLICT = "conflict"
+    """Another body was submitted under this id."""
+
+    ELSEWHERE = "elsewhere"
+    """Another release has the chain of this id, in a form that is not read here."""
+
     BUSY = "busy"
+    """The backlog is full."""
 
 
 @value

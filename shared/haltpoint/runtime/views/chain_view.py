@@ -28,12 +28,12 @@ from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views import contract_view, log_view
 from haltpoint.runtime.views.answer_view import Told, Tree, final_answer
 from haltpoint.runtime.views.log_view import Times, moment
-from haltpoint.runtime.views.record import ChainRecord, Fields
+from haltpoint.runtime.views.record import ChainRecord, Fields, Named
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
 
 
-def summary_of(chain_id: str, head: Fields, task: Task, end: Mapping[str, Any]) -> ChainSummary:
+def summary_of(chain_id: str, head: Fields, task: Task | Named, end: Mapping[str, Any]) -> ChainSummary:
     """One line of the list of chains."""
     return ChainSummary(
         id=chain_id,

@@ -24,10 +24,18 @@ from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import log_view
 from haltpoint.runtime.views.log_view import LogLine
-from haltpoint.runtime.views.record import ChainRecord, Fields
+from haltpoint.runtime.views.record import ChainRecord, Fields, Named
 from haltpoint.runtime.views.request_view import question_of
 
 _THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
+
+
+class OtherReleaseError(Exception):
+    """Another release has written this chain, and its rows are not read here (HP-022)."""
+
+    def __init__(self, chain_id: str) -> None:
+        super().__init__(f"the rows of {chain_id} are not those of this release")
+
 
 VisibleTo = Callable[[str | None], bool]
 """Whether a reader sees the chains of this tenant."""
@@ -48,7 +56,12 @@ class Records:
             self._calls.call("HGETALL", self._topology.key_of(Key.DATA, chain_id)),
             self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), 0, -1),
         )
-        if not head or (raw_task := data.get(Data.TASK.encode())) is None:
+        if not head:
+            return None
+        if Head.VERSION.encode() not in head:
+            await self.refuse(chain_id, visible_to)
+            return None
+        if (raw_task := data.get(Data.TASK.encode())) is None:
             return None
         task = msgspec.json.decode(raw_task, type=Task)
         if not visible_to(task.tenant):
@@ -90,6 +103,17 @@ class Records:
             children={one: found for one in below if (found := await self.read(one, visible_to)) is not None},
             phrases=self._phrases,
         )
+
+    async def refuse(self, chain_id: str, visible_to: VisibleTo) -> None:
+        """Of a chain that another release has written: raise OtherReleaseError for a reader that may see it."""
+        stored, older = await asyncio.gather(
+            self._calls.call("HGET", self._topology.key_of(Key.DATA, chain_id), Data.TASK),
+            self._calls.call("GET", self._topology.key_of("task", chain_id)),  # of the first form
+        )
+        task = stored or older
+        tenant = msgspec.json.decode(task, type=Named).tenant if task else None
+        if visible_to(tenant):
+            raise OtherReleaseError(chain_id)
 
     async def forms(self, chain_id: str, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
         """The result schemas of the tools that escalations of one chain want called."""

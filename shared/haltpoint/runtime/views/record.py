@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from haltpoint.chain.model.state import ChainError, Rest, StepRun
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases
@@ -17,6 +19,14 @@ from haltpoint.runtime.views.log_view import LogLine
 
 Fields = Mapping[str, str]
 """A hash of Redis, decoded."""
+
+
+class Named(msgspec.Struct):
+    """A task of any release: whose it is, and what stands in a list of it."""
+
+    goal: str = ""
+    agent: str | None = None
+    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

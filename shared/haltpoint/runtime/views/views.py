@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain as joined
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec import structs
@@ -24,7 +24,7 @@ from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView,
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.loading import as_worked_on
-from haltpoint.runtime.store.rows import Data, Head, Key, local, request_parts, thought_of
+from haltpoint.runtime.store.rows import Data, Head, Key, StoredRequest, local, request_parts, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
@@ -33,7 +33,7 @@ from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.log_view import LogLine, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts
-from haltpoint.runtime.views.record import ChainRecord, Fields
+from haltpoint.runtime.views.record import ChainRecord, Fields, Named
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 from haltpoint.runtime.views.unserved import GRACE, Unserved, age, served
@@ -67,10 +67,7 @@ class LogSlice:
     """The chain had ended, or was gone, before the log was read: its own lines are all written."""
 
 
-class _Owned(msgspec.Struct):
-    """A task, of which only the owner is asked."""
-
-    tenant: str | None = None
+_HEADER: Final = (Head.STATUS, Head.TRACE, Head.VERSION)
 
 
 def _everybody(_: str | None) -> bool:
@@ -108,11 +105,16 @@ class Views:
 
     async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
         """A chain's header, or None when there is none that this reader sees."""
-        task, (status, trace) = await asyncio.gather(
+        task, (status, trace, version) = await asyncio.gather(
             self._calls.call("HGET", self._topology.key_of(Key.DATA, chain_id), Data.TASK),
-            self._calls.call("HMGET", self._topology.key_of(Key.CHAIN, chain_id), Head.STATUS, Head.TRACE),
+            self._calls.call("HMGET", self._topology.key_of(Key.CHAIN, chain_id), *_HEADER),
         )
-        if not task or not status or not visible_to(msgspec.json.decode(task, type=_Owned).tenant):
+        if not status:
+            return None
+        if version is None:
+            await self._records.refuse(chain_id, visible_to)
+            return None
+        if not task or not visible_to(msgspec.json.decode(task, type=Named).tenant):
             return None
         return ChainHeader(ChainStatus(status.decode()), trace.decode() if trace else None)
 
@@ -143,6 +145,8 @@ class Views:
 
     async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
+        if await self.header(chain_of(request), visible_to) is None:
+            return None
         found = await self._requests([request], visible_to)
         return found[0] if found else None
 
@@ -248,38 +252,40 @@ class Views:
 
     # ---- many -------------------------------------------------------------------------------------------------------
 
-    async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Task | None, Fields]]:
+    async def _tasks_and_heads(self, chain_ids: Sequence[str]) -> list[tuple[Named | None, Fields]]:
         tasks, heads = await asyncio.gather(
             self._each("HGET", Key.DATA, chain_ids, Data.TASK), self._each("HGETALL", Key.CHAIN, chain_ids)
         )
         return [
-            (msgspec.json.decode(task, type=Task) if task else None, texts(head))
+            (msgspec.json.decode(task, type=Named) if task else None, texts(head))
             for task, head in zip(tasks, heads, strict=True)
         ]
 
     async def _requests(self, ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
-        replies = await asyncio.gather(
-            *(self._calls.call("HGET", self._topology.key_of(Key.CHAIN, chain_of(one)), local(one)) for one in ids),
-            *(
-                self._calls.call(
-                    *("HMGET", self._topology.key_of(Key.DATA, chain_of(one))),
-                    *(*request_parts(local(one)), Data.TASK),
-                )
-                for one in ids
-            ),
-        )
+        """Those of these questions that this reader sees."""
+        asked = await asyncio.gather(*map(self._stored_request, ids))
         views: list[RequestView] = []
-        for name, state, (*parts, raw_task) in zip(ids, replies[: len(ids)], replies[len(ids) :], strict=True):
-            data = {field.encode(): text for field, text in zip(request_parts(local(name)), parts, strict=True) if text}
-            stored = stored_request(name, {local(name).encode(): state} if state else {}, data)
-            if stored is None or raw_task is None:
-                continue
-            task = msgspec.json.decode(raw_task, type=Task)
+        for stored, task in filter(None, asked):
             if not visible_to(task.tenant):
                 continue
             question = question_of(stored)
-            views.append(request_of(question, stored, task, await self._background(stored.chain_id, task, question)))
+            background = await self._background(stored.chain_id, task, question)
+            views.append(request_of(question, stored, task, background))
         return views
+
+    async def _stored_request(self, request: str) -> tuple[StoredRequest, Task] | None:
+        """A question and the task of its chain; None when it is not there, or of another release."""
+        name = local(request)
+        parts = request_parts(name)
+        (state, version), (*found, task) = await asyncio.gather(
+            self._calls.call("HMGET", self._topology.key_of(Key.CHAIN, chain_of(request)), name, Head.VERSION),
+            self._calls.call("HMGET", self._topology.key_of(Key.DATA, chain_of(request)), *parts, Data.TASK),
+        )
+        if None in (state, version, task):
+            return None
+        data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text}
+        stored = stored_request(request, {name.encode(): state}, data)
+        return None if stored is None else (stored, msgspec.json.decode(task, type=Task))
 
     async def _asked(self, chain_ids: list[str]) -> list[list[str]]:
         """The ids of all that each of these chains ever asked."""

@@ -1,5 +1,5 @@
 --[[
-What all functions share. The names of keys and fields (FIRST, PREFIX, KEY, HEAD, DATA, PART, STATE, KIND) are in
+What all functions share. The names of keys and fields (PREFIX, KEY, HEAD, DATA, PART, STATE, KIND) are in
 runtime/store/rows.py.
 
 Rules that hold for every function of this library:
@@ -116,7 +116,7 @@ local function begin_chain(prefix, at, chain, digest, version, task, head, deadl
   redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
   redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
-  redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, FIRST, version,
+  redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, HEAD.VERSION, version,
     HEAD.CREATED, created, HEAD.DEADLINE, deadline)
 end
 

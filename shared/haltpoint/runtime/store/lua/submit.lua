@@ -9,7 +9,8 @@ Starts a chain, whole, with its first message: chain, task, timer, index and tas
   timeout   ms that the chain may take; deadline: ms since the epoch or 0. The earlier one counts.
   trace     traceparent or ''
   limit     of the events stream's length; at it nothing is accepted. 0: none
-Returns {status, now}: created | again (same digest) | conflict (another digest) | busy.
+Returns {status, now}: created | again (same digest) | conflict (another digest) | elsewhere (a chain of another release
+has this id) | busy.
 
 hp3_accept is the same for a task that lies in a stream already: it takes room there anyway, so it is not refused when
 the memory is full.
@@ -18,7 +19,10 @@ local function submit(keys, args)
   local prefix = prefix_of(keys)
   local chain, digest, limit = args[1], args[2], tonumber(args[9])
   local at = now(prefix)
-  local there = redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.DIGEST)
+  local there, version = unpack(redis.call('HMGET', row(prefix, KEY.CHAIN, chain), HEAD.DIGEST, HEAD.VERSION))
+  if there and not version then
+    return { 'elsewhere', at }
+  end
   if there then
     return { there == digest and 'again' or 'conflict', at }
   end

@@ -1,0 +1,102 @@
+"""Ended chains of earlier releases, in the rows that these have really written: 409, and nothing else breaks."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from haltpoint.contracts.events import TaskSubmitted
+from haltpoint.contracts.work.tasks import Task
+from haltpoint_gateway.auth import Scope
+from tests.integration.gateway.conftest import System, problem, task
+from tests.support.other_forms import FORMS, OldChain, restore
+
+COMPLETED, CANCELLED, ACMES = range(3)
+
+
+@pytest.fixture(params=FORMS)
+async def old(system: System, request: pytest.FixtureRequest) -> list[OldChain]:
+    return await restore(system.redis, system.topology, request.param)
+
+
+def refused(document: dict[str, Any], chain: OldChain) -> bool:
+    says_which = "HP-022" in document["detail"] and chain.id in document["detail"]
+    return says_which and "gateway of that release" in document["hint"]
+
+
+@pytest.mark.parametrize("path", ["", "/events", "/actions", "/results/{chain}.find.1"])
+async def test_an_ended_chain_of_another_release_is_refused_in_words(
+    system: System, old: list[OldChain], path: str
+) -> None:
+    for chain in old:
+        for headers in ({}, {"Accept": "text/event-stream"}, {"Accept": "text/event-stream", "Last-Event-ID": "0.0"}):
+            reply = await system.http.get(f"/v1/chains/{chain.id}{path.format(chain=chain.id)}", headers=headers)
+            assert refused(problem(reply, 409, "other_release"), chain)
+
+
+@pytest.mark.parametrize(("path", "body"), [("cancel", {"reason": "x"}), ("undo", None), ("feedback", {"wrong": True})])
+async def test_nothing_is_done_with_such_a_chain(
+    system: System, old: list[OldChain], path: str, body: dict[str, Any] | None
+) -> None:
+    for chain in old:
+        before = await dump(system, chain.id)
+        reply = await system.http.post(f"/v1/chains/{chain.id}/{path}", json=body)
+        assert refused(problem(reply, 409, "other_release"), chain)
+        assert await dump(system, chain.id) == before
+
+
+async def test_its_idempotency_key_finds_no_chain_and_begins_none(system: System, old: list[OldChain]) -> None:
+    for chain in old:
+        before = await dump(system, chain.id)
+        headers = {"Idempotency-Key": chain.key}
+        for body in (chain.task, {**task(), "tenant": chain.task.get("tenant")}):
+            reply = await system.http.post("/v1/tasks", json=body, headers=headers)
+            assert refused(problem(reply, 409, "other_release"), chain)
+        assert await dump(system, chain.id) == before
+
+
+async def test_its_questions_are_refused_as_it_is(system: System, old: list[OldChain]) -> None:
+    asked = [(chain, request) for chain in old for request in chain.requests]
+    assert asked
+    for chain, request in asked:
+        assert refused(problem(await system.http.get(f"/v1/requests/{request}"), 409, "other_release"), chain)
+        body = {"kind": "clarification", "option_id": "user_abc123"}
+        reply = await system.http.post(f"/v1/requests/{request}/answer", json=body)
+        assert refused(problem(reply, 409, "other_release"), chain)
+
+
+async def test_lists_go_on_beside_such_chains(system: System, old: list[OldChain]) -> None:
+    own = await system.submit()
+    request_id = await system.ask(own)
+    listed = {item["id"]: item for item in await system.pages("/v1/chains", limit=2)}
+    assert listed[own]["goal"] == "Find John"
+    for chain in old:
+        assert chain.id not in listed or listed[chain.id]["goal"] == chain.task["goal"]
+    for status in ("open", "answered", "withdrawn", "expired"):
+        asked = {item["id"] for item in await system.pages("/v1/requests", status=status)}
+        assert asked == ({request_id} if status == "open" else set())
+
+
+async def test_another_tenant_does_not_hear_that_it_is_there(system: System, old: list[OldChain]) -> None:
+    chain = old[ACMES]
+    own = await system.key("acme", Scope.READ)
+    other = await system.key("bobs", Scope.READ)
+    assert refused(problem(await system.http.get(f"/v1/chains/{chain.id}", headers=own), 409, "other_release"), chain)
+    problem(await system.http.get(f"/v1/chains/{chain.id}", headers=other), 404, "no_such_chain")
+    problem(await system.http.get(f"/v1/chains/{old[COMPLETED].id}", headers=own), 404, "no_such_chain")
+
+
+async def test_a_conversation_goes_on_over_an_upgrade(system: System, old: list[OldChain]) -> None:
+    body = {"goal": "And Ann?", "tenant": "acme", "conversation_id": "talk"}
+    reply = await system.http.post("/v1/tasks", json=body)
+    assert reply.status_code == 202, reply.text
+    (entry,) = await system.entries("events", reply.json()["chain_id"])
+    said = msgspec.json.decode(entry[b"task"], type=Task).earlier
+    assert [one.goal for one in said] == ["Tell Nobody at all I am late"]
+    assert msgspec.json.decode(entry[b"__data__"], type=TaskSubmitted).data.goal == "And Ann?"
+
+
+async def dump(system: System, chain_id: str) -> dict[bytes, bytes | None]:
+    """All that is stored under a chain's id, as the server has it."""
+    keys = [key async for key in system.redis.scan_iter(f"*{chain_id}*", count=1000)]
+    return {key: await system.redis.dump(key) for key in sorted(keys)}
