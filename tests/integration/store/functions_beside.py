@@ -14,6 +14,7 @@ from redis import Redis
 from haltpoint.contracts.base import chain_of
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.rows import ActionState, Head, Kind, Part, action_of, local, request_of
+from haltpoint.runtime.streams.topology import PREFIX
 from tests.integration.store.functions_model import (
     Ask,
     Dispatch,
@@ -58,7 +59,7 @@ class FunctionsBeside(RuleBasedStateMachine):
         self.start: int = seconds * 1000 + micros // 1000 - TICK // 2
 
     def call(self, name: str, *args: object) -> Any:
-        return self.redis.fcall(f"hp3_{name}", 1, f"{KEY}events", *args)
+        return self.redis.fcall(f"{PREFIX}{name}", 1, f"{KEY}events", *args)
 
     def entry(self, number: int) -> str:
         return self.ids.get(number, "1-1")

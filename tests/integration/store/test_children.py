@@ -21,6 +21,7 @@ from haltpoint.runtime.store.receipts import ClaimStatus, Completion
 from haltpoint.runtime.store.rows import Head, Key
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams.connection import Argument
+from haltpoint.runtime.streams.topology import PREFIX
 from tests.support.builders import asks, call, literal_task, plan, tool_step
 from tests.support.desk import LOOKUP, NOTE, SEND, Desk
 
@@ -150,7 +151,7 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
     async def again() -> None:
         """Every commit so far once more: each finds its own version, or a newer one, and writes nothing."""
         before = await desk.snapshot()
-        for args in [one for one in sent if one[1] == "hp3_commit"]:
+        for args in [one for one in sent if one[1] == f"{PREFIX}commit"]:
             await call_through(*args)
         assert await desk.snapshot() == before
 
