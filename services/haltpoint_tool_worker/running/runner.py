@@ -189,13 +189,7 @@ class Runner:
             self._begin(run, arguments, tell)
         else:
             self._begin_in_thread(run, arguments, tell)
-        try:
-            return await ended
-        except asyncio.CancelledError:  # the tool that has called this one is stopped
-            run.stop(Stopped.LOST)
-            if run.task is not None:
-                await asyncio.wait({run.task}, timeout=GRACE / 2)  # the other half is the caller's own
-            raise
+        return await ended
 
     def _begin(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
         def over(task: asyncio.Task[Ended | None]) -> None:

@@ -1,13 +1,12 @@
 """What a person's undo of a chain does: a record in, lists and a literal task out (CONTRACT E7). Pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
-from msgspec.structs import replace
-
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.base import MAX_STEPS, undo_id
 from haltpoint.contracts.results import ErrorType
@@ -20,17 +19,15 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.record import ChainRecord
 
-_FINAL: Final = ("completed", "failed", "cancelled")
 _PASSED_ON: Final = ("context", "private", "tenant", "user")
 
 
 class _Fate(StrEnum):
-    """What has become of a deed: it can be undone, it was, it is unknown whether it was, or it cannot be."""
+    """What undos have made of a deed: nothing that counts, they have undone it, or it is unknown whether they have."""
 
     OPEN = "open"
     UNDONE = "undone"
     IN_DOUBT = "in_doubt"
-    NO_UNDO = "no_undo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,74 +35,73 @@ class Undoing:
     """`task` undoes, as the chain `view.chain_id`. None: such a chain runs already, or there is nothing to undo."""
 
     view: UndoView
-    task: Task | None
+    task: Task | None = None
 
 
 def undoing(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collection[str]) -> Undoing:
     """What undoing a chain does, after the chains that have undone it before. `tools` are those that are served."""
-    before = [view_of(one) for one in earlier]
-    answer = view_of(record).answer or FinalAnswer()
-    deeds = _sorted(answer.deeds, before, tools)
-    in_doubt = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
-    undoes = tuple(deeds[_Fate.OPEN][:MAX_STEPS])
-    runs = bool(before) and before[-1].status not in _FINAL
-    chain_id = undo_id(record.id, len(before) + (not runs))
-    view = UndoView(
-        chain_id=chain_id if runs or undoes else None,
-        undoes=undoes,
-        undone=tuple(deeds[_Fate.UNDONE]),
-        left=(
-            *_left(deeds[_Fate.NO_UNDO], WhyLeft.NO_UNDO),
-            *_left(deeds[_Fate.IN_DOUBT], WhyLeft.IN_DOUBT),
-            *_left(in_doubt, WhyLeft.IN_DOUBT),
-        ),
-    )
-    return Undoing(view, None if runs or not undoes else _task(record, undoes))
+    before = [view_of(undo) for undo in earlier]
+    view = _lists(view_of(record), _fates(before), tools)
+    if before and not ChainStatus(before[-1].status).final:
+        return Undoing(view.model_copy(update={"chain_id": before[-1].id}))
+    if not view.undoes:
+        return Undoing(view)
+    number = len(before) + 1
+    view = view.model_copy(update={"chain_id": undo_id(record.id, number)})
+    return Undoing(view, _task(record, view.undoes))
 
 
-def _sorted(deeds: Sequence[Deed], before: Sequence[ChainView], tools: Collection[str]) -> dict[_Fate, list[Deed]]:
-    """The deeds by their fate, the last one first."""
-    fates = {action_id: fate for view in before for action_id, fate in _fates(view)}
-    by_fate = {fate: list[Deed]() for fate in _Fate}
-    in_time = sorted(deeds, key=attrgetter("at"))
-    for deed in in_time[::-1]:
+def _lists(chain: ChainView, fates: Mapping[str, _Fate], tools: Collection[str]) -> UndoView:
+    """What is open, what is undone and what stays of a chain, the last deed first."""
+    answer = chain.answer or FinalAnswer()
+    undoes, undone, left = list[Deed](), list[Deed](), list[LeftView]()
+    for deed in sorted(answer.deeds, key=attrgetter("at")):
         fate = fates.get(deed.action_id, _Fate.OPEN)
-        if fate is _Fate.OPEN and f"{deed.tool}{UNDO}" not in tools:
-            fate = _Fate.NO_UNDO
-        by_fate[fate].append(deed)
-    return by_fate
+        if fate is _Fate.UNDONE:
+            undone.append(deed)
+        elif fate is _Fate.IN_DOUBT:
+            left.append(_left(deed, WhyLeft.IN_DOUBT))
+        elif f"{deed.tool}{UNDO}" in tools:
+            undoes.append(deed)
+        else:
+            left.append(_left(deed, WhyLeft.NO_UNDO))
+    left += [_left(call, WhyLeft.IN_DOUBT) for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
+    last_first = undoes[::-1]
+    return UndoView(chain_id=None, undoes=tuple(last_first[:MAX_STEPS]), undone=tuple(undone[::-1]), left=tuple(left))
 
 
-def _fates(view: ChainView) -> Iterator[tuple[str, _Fate]]:
-    """What a chain that undoes has made of each deed that it has begun to undo."""
-    over = view.status in _FINAL
-    for step in view.steps:
-        for action in step.actions:
-            yield str(action.arguments["action_id"]), _fate(action, over=over)
+def _left(call: Deed | NotDone, why: WhyLeft) -> LeftView:
+    return LeftView(action_id=call.action_id, tool=call.tool, says=call.says, why=why)
 
 
-def _fate(action: ActionView, *, over: bool) -> _Fate:
-    """What an undo has made of its deed. One that failed may be tried again; one without a receipt runs, or is in doubt
-    when its chain is `over`.
+def _fates(before: Sequence[ChainView]) -> dict[str, _Fate]:
+    """What the last undo of each deed has made of it, by the deed's id."""
+    fates: dict[str, _Fate] = {}
+    for undo in before:
+        for step in undo.steps:
+            fates |= {str(action.arguments["action_id"]): _fate(action, undo) for action in step.actions}
+    return fates
+
+
+def _fate(action: ActionView, undo: ChainView) -> _Fate:
+    """What this action of an undo has made of its deed. One that failed may be tried again. One without a receipt runs,
+    or is in doubt when its chain is over.
     """
     receipt = action.receipt
     if receipt is None:
-        return _Fate.IN_DOUBT if over else _Fate.OPEN
+        return _Fate.IN_DOUBT if ChainStatus(undo.status).final else _Fate.OPEN
     if receipt.satisfies:
         return _Fate.UNDONE
-    in_doubt = receipt.error is not None and receipt.error.error_type is ErrorType.IN_DOUBT
-    return _Fate.IN_DOUBT if in_doubt else _Fate.OPEN
-
-
-def _left(calls: Sequence[Deed | NotDone], why: WhyLeft) -> Iterator[LeftView]:
-    return (LeftView(action_id=call.action_id, tool=call.tool, says=call.says, why=why) for call in calls)
+    if receipt.error is not None and receipt.error.error_type is ErrorType.IN_DOUBT:
+        return _Fate.IN_DOUBT
+    return _Fate.OPEN
 
 
 def _task(record: ChainRecord, deeds: Sequence[Deed]) -> Task:
     """The literal task that undoes these deeds in their order, for the same tenant and user."""
-    steps = tuple(_step(number, deed) for number, deed in enumerate(deeds, start=1))
+    steps = [_step(number, deed) for number, deed in enumerate(deeds, start=1)]
     passed_on = {name: getattr(record.task, name) for name in _PASSED_ON}
-    return replace(Task(goal=f"Undo {record.id}", plan=Plan(steps=steps)), **passed_on)
+    return Task(goal=f"Undo {record.id}", plan=Plan(steps=tuple(steps)), **passed_on)
 
 
 def _step(number: int, deed: Deed) -> Step:
