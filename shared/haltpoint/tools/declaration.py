@@ -160,7 +160,8 @@ def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any],
         read_only = bool(traits.get("read_only"))
         inputs = read_inputs(function, hints, read_only=read_only, one_of=traits.get("one_of", ()))
         output = read_output(hints)
-        spec, no_effect = _spec(name, function, traits, inputs, output), exceptions_in(traits.get("no_effect", ()))
+        spec = _spec(name, function, traits, inputs, output)
+        no_effect = exceptions_in(traits.get("no_effect", ()))
         takes = {
             "preview": {*inputs.names.values(), CONTEXT},
             "reconcile": reconcile.TAKES,
@@ -219,7 +220,8 @@ def _retry(given: object) -> Retry:
     if never := [kind.value for kind in given.on if kind not in Retry().on]:
         allowed = ", ".join(kind.value for kind in Retry().on)
         raise DeclarationError(f"retry: {', '.join(never)} is never tried again; on takes {allowed}")
-    first, most = seconds_of(given.first, "first"), seconds_of(given.most, "most")
+    first = seconds_of(given.first, "first")
+    most = seconds_of(given.most, "most")
     if first > most:
         raise DeclarationError(f"retry: first={given.first!r} is longer than most={given.most!r}")
     return msgspec.structs.replace(given, first=first, most=most)

@@ -30,8 +30,10 @@ class Undone(BaseModel):
 
 def undo_inputs(undo: Callback) -> Inputs:
     """What the hidden tool takes, as a tool's inputs."""
+    names = {"action_id": "action_id"}
     context = CONTEXT if CONTEXT in undo.takes else None
-    return Inputs(Undone, {"action_id": "action_id"}, context, Undone.model_json_schema())
+    schema = Undone.model_json_schema()
+    return Inputs(Undone, names, context, schema)
 
 
 def undo_spec(spec: ToolSpec) -> ToolSpec:
