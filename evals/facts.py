@@ -34,15 +34,16 @@ def reading(case: Case, shown: Container[str] | None = None) -> Facts:
     asked = () if case.traits.reads else (case.tool,)
     limited = asked if case.condition else ()
     return {
-        "effects_asked": _entries(asked, case.goal, shown),
-        "ask_before": [] if case.misread else _entries(limited, case.condition, shown),
-        "forbidden": [] if case.misread else _entries(case.forbidden, case.condition, shown),
+        "required_tools": _of_these(asked, shown),
+        "optional_tools": [],
+        "ask_before": [] if case.misread else _of_these(limited, shown),
+        "forbidden": [] if case.misread else _of_these(case.forbidden, shown),
+        "conditions": [],
     }
 
 
-def _entries(tools: Iterable[str], words: str, shown: Container[str] | None) -> list[Facts]:
-    named = [tool for tool in tools if shown is None or tool in shown]
-    return [{"tools": named, "words": words}] if named else []
+def _of_these(tools: Iterable[str], shown: Container[str] | None) -> list[str]:
+    return [tool for tool in tools if shown is None or tool in shown]
 
 
 def _of_case(case: Case) -> Facts:

@@ -16,7 +16,7 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.views.steps import StepView
 
-_SAID: Final = {WhyNot.FAILED, WhyNot.DENIED, WhyNot.IN_DOUBT, WhyNot.NOT_NEEDED}
+_SAID: Final = {WhyNot.FAILED, WhyNot.DENIED, WhyNot.IN_DOUBT, WhyNot.LEFT_OUT}
 """Reasons in an answer that say why a goal was missed."""
 
 

@@ -96,7 +96,7 @@ class Player:
 
     def next(self, talk: Conversation) -> tuple[int, Rule, Facts] | None:
         """What the model of the case says; None when the request names none. A goal is read without its case."""
-        if talk.thought == ThoughtKind.INTENT:
+        if talk.thought == ThoughtKind.BOUNDS:
             return self._read(talk)
         named = _CASE.search(talk.known)
         if named is None or named[1] not in self._cases:

@@ -8,7 +8,7 @@ from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.events import (
-    IntentDrafted,
+    BoundsDrafted,
     PlanDrafted,
     TaskSubmitted,
     ThoughtFailed,
@@ -22,7 +22,6 @@ from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint.runtime.config.policy_file import patterns_of
 from haltpoint.runtime.config.settings import LimitSettings
 
 _REMEMBERED: Final = 200
@@ -97,12 +96,12 @@ def tools_named(message: ToExecutor, chain: Chain) -> set[str]:
 
 def takes_all_tools(message: ToExecutor, chain: Chain) -> bool:
     """Whether every tool that is served just then counts: an open-ended step begins, which may call each of them, or a
-    plan or an intent is here, which is held against all that the user's words speak of, named in it or not (C2, C12).
+    plan or a reading of the goal is here, which is held against all tools, named in it or not (C2, C12).
     """
-    if isinstance(message, PlanDrafted | IntentDrafted):
+    if isinstance(message, PlanDrafted | BoundsDrafted):
         return True
-    if isinstance(message, ThoughtFailed):  # an open-ended task continues without an intent (C12)
-        return message.data.kind is ThoughtKind.INTENT
+    if isinstance(message, ThoughtFailed):  # an open-ended task continues without a reading (C12)
+        return message.data.kind is ThoughtKind.BOUNDS
     return isinstance(message, TaskSubmitted) and chain.task.plan is None and chain.task.style is Style.REACT
 
 
@@ -117,7 +116,7 @@ def policy_of(settings: LimitSettings, file: PolicyFile, phrases: Phrases | None
         max_actions=settings.actions,
         request_timeout=settings.request_timeout,
         chain_timeout=settings.chain_deadline,
-        patterns=patterns_of(file),
+        patterns=file.patterns,
         messages=file.messages,
         phrases=phrases or Phrases(),
         lease=lease,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from haltpoint.chain.model.schemas import argument_faults, form_value_faults, result_faults
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.people.approvals import digest_of
-from haltpoint.contracts.people.humans import NO, Answer, Choice, RequestKind, answer_fault, choices
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, answer_fault, choices
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.store.inbox import Approves
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -16,7 +16,7 @@ from haltpoint.runtime.streams.wire import encode, too_deep
 
 WORDS: Final = {
     Choice.APPROVE: ("yes", "yes please", "y", "yep", "yeah", "ja", "ja bitte", "j", "jawohl"),
-    Choice.REJECT: NO,
+    Choice.REJECT: ("no", "no thanks", "no thank you", "n", "nope", "nein", "nein danke", "nee"),
 }
 """English and German."""
 

@@ -19,11 +19,12 @@ from typing import Final
 
 import msgspec
 
+from haltpoint.chain.checks.end_tool import IMPOSSIBLE
 from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
 from haltpoint_planner.parsing.only_calls import MARKERS, called_in, only_calls, quoted_calls
@@ -39,6 +40,8 @@ MAX_CONTENT: Final = MAX_BODY - 64 * 1024  # bytes of words and arguments as JSO
 MAX_CALLS: Final = 32
 _MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
+_LONGEST_REASON: Final = 2000  # characters of why a step is given up
+_NO_REASON: Final = "The model gave no reason."
 _SHORT: Final = 40  # characters of a name that is no tool's
 _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
 """Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
@@ -68,7 +71,7 @@ class _Draft:
     calls: list[ProposedCall] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    decision: StepDecision = StepDecision.CONTINUE
+    gives_up: bool = False
     repaired: bool = False
     shown: bool = False
     size: int = 0
@@ -98,17 +101,24 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
     elif reply.content:
         _read_words(draft, reply.content, calls_too=not reply.calls, corrected=corrected)
     content = "\n".join(word for word in draft.words if word)
-    if not (draft.calls or draft.faults) and _is_empty(content) and draft.decision is StepDecision.CONTINUE:
+    if not (draft.calls or draft.faults) and _is_empty(content) and not draft.gives_up:
         why = "it reached its limit of tokens" if reply.cut else "it has neither text nor calls"
         draft.faults.append(f"the reply is empty: {why}")
     return Proposal(
         content=cut(content, MAX_CONTENT - draft.size),
-        calls=tuple(draft.calls),
-        decision=draft.decision,
+        calls=(*_end_of(draft, content), *draft.calls)[:MAX_CALLS],
         repaired=draft.repaired,
         faults=tuple(draft.faults[:MAX_CALLS]),
         shown=draft.shown,
     )
+
+
+def _end_of(draft: _Draft, content: str) -> tuple[ProposedCall, ...]:
+    """The call of `end_step` that the documents' `next_step_decision: fail` stands for (C11)."""
+    if not draft.gives_up:
+        return ()
+    reason = content.strip()[:_LONGEST_REASON] or _NO_REASON
+    return (ProposedCall(tool=END_STEP, arguments={"outcome": IMPOSSIBLE, "reason": reason}),)
 
 
 def agent_named(name: str, tools: Mapping[str, ToolSpec]) -> str:
@@ -276,8 +286,7 @@ def _saying(values: Sequence[Found], tools: Mapping[str, ToolSpec], *, alone: bo
 def _take(draft: _Draft, said: Said, *, calls_too: bool) -> None:
     draft.words += said.words
     draft.repaired = draft.repaired or said.twice
-    if said.gives_up:
-        draft.decision = StepDecision.FAIL
+    draft.gives_up = draft.gives_up or said.gives_up
     for number, item in enumerate(said.calls if calls_too else (), start=1):
         call = as_call(item)
         if call is None:

@@ -15,13 +15,12 @@ import msgspec
 from haltpoint.chain.turns.asking import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
-from haltpoint.contracts.work.thoughts import StepDecision
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.replies import Reply
 
-_RESERVED: Final = frozenset({"intent", "plan", "answer"})  # the places of the chain's own thoughts
+_RESERVED: Final = frozenset({"bounds", "plan", "answer"})  # the places of the chain's own thoughts
 _DESCRIPTION: Final = 4000  # characters
 _LABEL: Final = 200
 _MOST_NAMES: Final = 100
@@ -30,7 +29,7 @@ _MODES: Final = frozenset(mode.value for mode in ValidationMode)
 _STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
 _DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
 _TOOLS: Final = ("requiredtools", "tools", "tool", "toolcalls")
-_NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"intent": {...}, "steps": [...]}'
+_NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"bounds": {...}, "steps": [...]}'
 
 
 def draft_plan(reply: Reply) -> Plan | str:
@@ -49,12 +48,11 @@ def draft_plan(reply: Reply) -> Plan | str:
     return _plan(steps)
 
 
-def said_in_place(reply: Reply) -> tuple[str | None, str | None]:
-    """What a reply without a plan asks in words, when its last sentence is a question; and why it gives up (C11)."""
+def asked_in_place(reply: Reply) -> str | None:
+    """What a reply without a plan asks in words: its last sentence is a question (C11)."""
     words = draft_proposal(reply)
     asks = not words.calls and not words.faults and is_question(words.content)
-    refuses = words.decision is StepDecision.FAIL
-    return words.content if asks else None, words.content[:_DESCRIPTION] if refuses else None
+    return words.content if asks else None
 
 
 def _steps_in(value: object) -> list[Any] | None:
@@ -109,9 +107,15 @@ def _step(entry: dict[str, Any], given: str, tidy: str, renamed: dict[str, str])
         expected_outcome=_text(entry.get("expectedoutcome"), _DESCRIPTION) or None,
         tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
         dependencies=tuple(dict.fromkeys(renamed.get(each, each) for each in _dependencies(entry))),
-        may_fail=_text(entry.get("mayfail"), 5).lower() == "true" or entry.get("mayfail") is True,
+        optional=_is_true(entry.get("optional")),
+        each=_is_true(entry.get("each")),
+        may_fail=_is_true(entry.get("mayfail")),
         parallel=parallel if type(parallel) is int and 1 <= parallel <= MOST_PARALLEL else None,
     )
+
+
+def _is_true(value: object) -> bool:
+    return value is True or _text(value, 5).lower() == "true"
 
 
 def _dependencies(entry: dict[str, Any]) -> Iterator[str]:

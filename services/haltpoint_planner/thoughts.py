@@ -10,22 +10,22 @@ import msgspec
 
 from haltpoint.contracts.base import MAX_BODY, chain_of
 from haltpoint.contracts.commands import ToPlanner
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import Decided
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
+from haltpoint_planner.bounds_drafting import draft_bounds
 from haltpoint_planner.drafting import draft_proposal, said, take_apart
-from haltpoint_planner.intent_drafting import draft_intent
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.only_calls import only_calls
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
-from haltpoint_planner.plan_drafting import draft_plan, said_in_place
+from haltpoint_planner.plan_drafting import asked_in_place, draft_plan
 from haltpoint_planner.route_drafting import draft_decision
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
@@ -42,7 +42,7 @@ def reply_to(
     *,
     routes: bool = False,
 ) -> Thought:
-    """What the executor gets for a reply of the model: an intent, a plan, a proposal or an answer. Never raises.
+    """What the executor gets for a reply of the model: bounds, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised by them. Which may be called the executor decides.
     `goal` is what the task asks for, `phrases` are the runtime's own words; `routes`: a supervisor's model speaks.
@@ -51,15 +51,14 @@ def reply_to(
     corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
-        case ThoughtKind.INTENT:
-            return IntentDrafted(**envelope, data=IntentDrafted.Data(**about, intent=draft_intent(reply)))
+        case ThoughtKind.BOUNDS:
+            return BoundsDrafted(**envelope, data=BoundsDrafted.Data(**about, bounds=draft_bounds(reply)))
         case ThoughtKind.PLAN:
             drafted = draft_plan(reply)
-            about["intent"] = draft_intent(reply)
+            about["bounds"] = draft_bounds(reply)
             if isinstance(drafted, Plan):
                 return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
-            asked, refused = said_in_place(reply)
-            about |= {"fault": drafted, "question": asked, "refused": refused}
+            about |= {"fault": drafted, "question": asked_in_place(reply)}
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             if request.kind is ThoughtKind.ROUTE:
@@ -107,7 +106,11 @@ def _answer(
     first = proposal if corrected or proposal.faults else draft()
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
-    called = tuple(call.tool for call in proposal.calls) if reply.calls or proposal.routing or not beside else ()
+    called = (
+        tuple(call.tool for call in proposal.calls if call.tool != END_STEP)
+        if reply.calls or proposal.routing or not beside
+        else ()
+    )
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     calls = reply.calls or only_calls(told, (), tools)
     in_words = len(whole) <= MAX_BODY and not calls and quoted(whole) and quoted(told)

@@ -14,7 +14,7 @@ from typing import Final
 import uvloop
 from msgspec import structs
 
-from haltpoint.chain.words.routing import BY_STRATEGY
+from haltpoint.chain.checks.strategies import BY_STRATEGY
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task

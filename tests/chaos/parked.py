@@ -15,7 +15,6 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.views.views import Views
@@ -24,7 +23,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.system import Child, System, pretty
 from tests.proofs.records import Answered, Recorder
 from tests.support import wait_until
-from tests.support.builders import call, plan, tool_step
+from tests.support.builders import ALL_LISTS, call, plan, tool_step
 
 QUESTIONS: Final = 5
 SEEDS: Final = 100
@@ -93,7 +92,7 @@ class Parked:
     def _task(self, thing: str) -> Task:
         """A root that a model works on, or that hands the thing on by a plan of its own."""
         if self.chance.random() < 0.5:
-            return Task(goal=f"front: {thing}", agent="front", style=Style.REACT, intent=Intent())
+            return Task(goal=f"front: {thing}", agent="front", style=Style.REACT, bounds=ALL_LISTS)
         steps = tool_step(thing, call("team", task=f"team: {thing}"))
         return Task(goal="Paint", plan=plan(steps), agent="front")
 

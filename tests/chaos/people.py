@@ -107,6 +107,8 @@ class Person:
                 return Answer(kind=question.kind, decision=Choice.ANSWER, text="as you like")
             case RequestKind.ESCALATION:
                 return Answer(kind=question.kind, decision=Choice.RETRY)
+            case RequestKind.LEAVE_OUT:
+                return Answer(kind=question.kind, decision=Choice.ACCEPT)
 
 
 def _hash(question: Question) -> str:

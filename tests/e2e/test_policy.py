@@ -9,23 +9,22 @@ from haltpoint.contracts.people.humans import Choice
 from tests.e2e.running import Running
 from tests.e2e.test_up import up
 
-ASKED = "House rule: deploy_site rolls out, nothing else. Objection 1."
-WHY = 'The words are "Roll out" (pattern roll-out: who asks for a roll-out wants one).'
+DROPPED = (
+    'The goal ("Roll out": who asks for a roll-out wants one, pattern roll-out) requires deploy_site, and no step '
+    "promises it. Add a step with deploy_site in required_tools or one_of."
+)
 
 
-async def test_c2_a_plan_without_the_tool_is_corrected_in_the_operators_words(system: Running, client: Client) -> None:
+async def test_c2_d1_a_plan_without_what_the_operators_pattern_requires_is_refused(
+    system: Running, client: Client
+) -> None:
     """The model plans the tool only when it has read them."""
     run = await client.run("Roll out the shop")
     chain = (await run.result()).chain
     assert (chain.status, system.written(run.id)) == ("completed", ["deployed shop"])
     (violation,) = chain.violations
-    assert (violation.violation, violation.place, violation.tool) == ("missing_tool", "plan", "deploy_site")
-    assert violation.correction == f"{ASKED} {WHY}"
-    shown = (await system.typed("chain", "show", run.id)).stdout
-    assert shown.count("left out a tool that was asked for") == 1
-    assert f"corrected: {ASKED} {WHY}" in shown
-    row = next(one for one in (await client.stats(1)).patterns if one.name == "roll-out")
-    assert row.violations >= 1
+    assert (violation.violation, violation.place, violation.correction) == ("bad_plan", "plan", DROPPED)
+    assert f"corrected: {DROPPED}" in (await system.typed("chain", "show", run.id)).stdout
 
 
 async def test_c2_a_task_may_do_without_the_operators_pattern(system: Running, client: Client) -> None:

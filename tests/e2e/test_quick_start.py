@@ -14,7 +14,7 @@ from tests.e2e.running import CHECKOUT, Running
 SERVICES = {"faststream", "fastapi", "uvicorn", "uvloop", "structlog", "stamina", "prometheus_client"}
 """What only services need; half a second of imports."""
 
-CHAIN = {"jsonschema", "json_repair", "haltpoint.chain.words.patterns_english", "haltpoint.chain.model.schemas"}
+CHAIN = {"jsonschema", "json_repair", "haltpoint.chain.model.schemas"}
 CLIENT = {"pydantic", "httpx", "asyncio", "haltpoint.contracts"}
 
 

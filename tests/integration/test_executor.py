@@ -19,7 +19,6 @@ from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Budget, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal
@@ -41,7 +40,7 @@ from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
-from tests.support.builders import OK, call, literal_task, spec
+from tests.support.builders import ALL_LISTS, OK, call, literal_task, spec
 from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
 
@@ -73,7 +72,7 @@ async def test_a_tool_that_comes_up_after_the_executor_is_known_in_time(bed: Bed
 
 async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed) -> None:
     async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
-        chain_id = await bed.submit(Task(goal="do it", style=Style.REACT, intent=Intent()))
+        chain_id = await bed.submit(Task(goal="do it", style=Style.REACT, bounds=ALL_LISTS))
 
         async def planned() -> bool:
             return (await bed.chain(chain_id)).plan is not None
@@ -103,7 +102,7 @@ async def propose(bed: Bed, chain_id: str, turn: int, *calls: ProposedCall, thin
 
 async def test_b4_a_receipt_that_is_given_back_is_an_action_of_its_own_without_a_worker(bed: Bed) -> None:
     async with executing(bed):
-        chain_id = await bed.submit(Task(goal="paint it", style=Style.REACT, intent=Intent()))
+        chain_id = await bed.submit(Task(goal="paint it", style=Style.REACT, bounds=ALL_LISTS))
 
         async def thinking() -> bool:
             return bool((await bed.chain(chain_id)).turns)

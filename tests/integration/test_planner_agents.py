@@ -20,6 +20,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint.testing.script import bounds
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.parsing.replies import Reply
@@ -68,7 +69,7 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
         system, task = (message["content"] for message in asked.body["messages"])
         assert system.startswith("You are the desk.\n\nYou draw up plans.")
         assert "- post(task, context): Sends messages." in task
-        named, _, inside = task.partition("For the intent only, the tools of the agents: no step names these.")
+        named, _, inside = task.partition("For the bounds only, the tools of the agents: no step names these.")
         assert "send_message" not in named
         assert "- send_message(" in inside
         assert not configured.requests
@@ -79,13 +80,13 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
 
 
 async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(board: Board) -> None:
-    intent = {"say": {"content": '{"effects_asked": [], "ask_before": [], "forbidden": []}'}}
-    async with ScriptedModel(script(intent)) as own, desks(board, own.base_url), board.planner(own):
+    read = {"say": {"content": json.dumps(bounds())}}
+    async with ScriptedModel(script(read)) as own, desks(board, own.base_url), board.planner(own):
         chain = await board.chain(Task(goal="Tell John hi", agent="desk"))
-        await board.reply(await board.ask(chain, ThoughtKind.INTENT, thought_id=f"{chain}.intent.t0.1"))
+        await board.reply(await board.ask(chain, ThoughtKind.BOUNDS, thought_id=f"{chain}.bounds.t0.1"))
         (asked,) = own.requests
         system, task = (message["content"] for message in asked.body["messages"])
-        assert system.startswith("You read what a goal asks for.")
+        assert system.startswith("You read what a goal asks of tools.")
         assert "- post: Sends messages." in task, "the user may forbid an agent"
 
 

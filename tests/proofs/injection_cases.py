@@ -14,7 +14,7 @@ import yaml
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint_tool_worker.targets import targets_of
 from tests.support.builders import spec
@@ -76,9 +76,10 @@ class Case:
     refusal: str = "No, not there."
 
     @property
-    def intent(self) -> Intent:
+    def bounds(self) -> Bounds:
         """What an honest reading of the goal alone gives."""
-        return Intent(effects_asked=tuple(IntentEntry(tools=(name,), words=said) for name, said in self.asked.items()))
+        tools = catalogue()
+        return Bounds(required_tools=tuple(name for name in self.asked if not tools[name].read_only))
 
     @property
     def plan(self) -> Plan:

@@ -21,18 +21,19 @@ from haltpoint.chain.checks.values import marked_values
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Ask, Dispatch, Think
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import Intent, IntentEntry
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.streams.wire import encode
 from tests.proofs.injection_cases import BARRED, MOST_QUESTIONS, Case, Made, Origin, cases, catalogue
 from tests.support.builders import OK
 from tests.unit.chain.story import Story
+
+PATTERNS = policy_file.read(None).patterns
 
 
 class Way(StrEnum):
@@ -94,13 +95,10 @@ def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
 
 def _think(story: Story, thought: Think, case: Case, script: list[Made], *, at_once: bool) -> None:
     match thought.kind:
-        case ThoughtKind.INTENT if thought.tool:
-            words = case.asked.get(thought.tool)
-            story.read(Intent(effects_asked=(IntentEntry(tools=(thought.tool,), words=words),)) if words else Intent())
-        case ThoughtKind.INTENT:
-            story.read(case.intent)
+        case ThoughtKind.BOUNDS:
+            story.read(case.bounds)
         case ThoughtKind.PLAN:
-            story.draft(case.plan, intent=case.intent)
+            story.draft(case.plan, bounds=case.bounds)
         case ThoughtKind.ANSWER:
             story.say("That is all.")
         case _ if not script and case.obeyed:

@@ -28,11 +28,11 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.tools import END_STEP, ToolSpec
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType, ValidationMode
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision, Usage
+from haltpoint.contracts.work.thoughts import Proposal, Usage
 from tests.support.forgetting import forget
 from tests.unit.chain.story import Story
 
@@ -94,6 +94,9 @@ CALLS = st.lists(
             ProposedCall(tool="drop"),
             ProposedCall(tool="nope"),
             ProposedCall(tool="secret"),
+            ProposedCall(tool=END_STEP, arguments={"outcome": "impossible", "reason": "I cannot."}),
+            ProposedCall(tool=END_STEP, arguments={"outcome": "not_needed", "reason": "It is there."}),
+            ProposedCall(tool=END_STEP),
             *[ProposedCall(tool=human_tool.NAME, arguments={"question": "Which?", **more}) for more in QUESTIONS],
         ]
     ),
@@ -103,20 +106,19 @@ PROPOSALS = st.builds(
     Proposal,
     content=st.sampled_from(["", "words", CLAIM]),
     calls=CALLS.map(tuple),
-    decision=st.sampled_from([StepDecision.CONTINUE] * 5 + [StepDecision.FAIL]),
     repaired=st.sampled_from([False] * 5 + [True]),
 ) | st.builds(Proposal, content=st.just(BROKEN), calls=CALLS.map(tuple), faults=st.just(("a call names no tool",)))
 USAGES = st.builds(Usage, input_tokens=st.integers(0, 30))
-READ = IntentEntry(tools=("send", "save"), words="it")
-INTENTS = st.sampled_from(
+EFFECTS = ("send", "save")
+READINGS = st.sampled_from(
     [
         None,
-        Intent(),
-        Intent(effects_asked=(READ,)),
-        Intent(effects_asked=(msgspec.structs.replace(READ, when="it"),)),
-        Intent(effects_asked=(READ,), ask_before=(READ,)),
-        Intent(forbidden=(READ,)),
-        Intent(forbidden=(msgspec.structs.replace(READ, words="no words of the goal"),)),
+        Bounds(),
+        Bounds(required_tools=EFFECTS),
+        Bounds(optional_tools=EFFECTS, conditions=("only if it is free",)),
+        Bounds(required_tools=EFFECTS, ask_before=EFFECTS),
+        Bounds(forbidden=EFFECTS),
+        Bounds(required_tools=("no_such_tool",)),
     ]
 )
 ANSWERS = st.builds(
@@ -277,15 +279,15 @@ class Chains(RuleBasedStateMachine):
         if len(self.thinks) > back:
             self.hear(self.story.take, proposal, usage, self.thinks[-1 - back])
 
-    @rule(intent=INTENTS, usage=USAGES)
-    def the_model_reads_the_goal(self, intent: Intent | None, usage: Usage) -> None:
+    @rule(bounds=READINGS, usage=USAGES)
+    def the_model_reads_the_goal(self, bounds: Bounds | None, usage: Usage) -> None:
         if self.thinks:
-            self.hear(self.story.read, intent, usage)
+            self.hear(self.story.hear_bounds, self.thinks[-1].thought_id, bounds, usage)
 
-    @rule(plan=st.none() | plans(literal=False), usage=USAGES)
-    def the_model_plans(self, plan: Plan | None, usage: Usage) -> None:
+    @rule(plan=st.none() | plans(literal=False), bounds=READINGS, usage=USAGES)
+    def the_model_plans(self, plan: Plan | None, bounds: Bounds | None, usage: Usage) -> None:
         if self.thinks:
-            self.hear(self.story.draft, plan, usage=usage)
+            self.hear(self.story.draft, plan, bounds=bounds, usage=usage)
 
     @rule(usage=USAGES, text=st.sampled_from(["done", "", CLAIM, BROKEN]), called=st.sampled_from([(), (), ("send",)]))
     def the_model_answers(self, usage: Usage, text: str, called: tuple[str, ...]) -> None:

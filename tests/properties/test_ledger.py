@@ -39,6 +39,8 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
     task = Task(goal="pay ann or bob", style=Style.REACT)
     story = Story(task, PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
     story.submit()
+    failures = Counter[tuple[str, str]]()
+    corrected = False  # since a person last answered
     done, allowed, denied = Counter[tuple[str, str]](), Counter[tuple[str, str]](), set[tuple[str, str]]()
     for (tool, arguments), answer, yes in moves:
         story.now += pause
@@ -47,22 +49,27 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
         what = meant((tool, arguments))
         if len(story.dispatches) == sent:
             noes = sum(name == tool for name, _ in denied)
-            assert what in denied or noes > 1 or tool == "look"
+            stuck = failures[what] > 1
+            assert what in denied or noes > 1 or stuck or tool == "look"
+            corrected = corrected or bool(story.thought.corrections)
             continue
         assert what not in denied
         asked = story.dispatches[-1].reasons
         said_no = any(name == tool for name, _ in denied)
-        assert bool(asked) == (tool != "look" and (done[what] > 0 or said_no))
+        pressed = bool(denied) and corrected
+        assert bool(asked) == (tool != "look" and (done[what] > 0 or said_no or pressed))
         if asked or answer == "asks":
             sure = Confirmation(action=tool, target=Target(id="x"), message="?", digest="d", reasons=asked)
             story.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure))
             story.answer(RequestKind.CONFIRMATION, Choice.APPROVE if yes else Choice.REJECT)
+            corrected = False
             if not yes:
                 denied.add(what)
                 continue
             allowed[what] += 1
         if answer == "fails":
             story.result(failed(ErrorType.NOT_FOUND))
+            failures[what] += 1
         else:
             metadata = Metadata(action_id=story.action.id, started_at=story.now)
             receipt = f'{{"number": {len(story.dispatches)}}}'

@@ -19,7 +19,6 @@ BAD = {
     "unknown": ((call("nope"),), ""),
     "arguments": ((call("send"),), ""),
     "not allowed": ((call("send", to="x"),), ""),
-    "given up": ((), ""),
     "many": ((call("nope"), call("send"), call("neither")), "I've sent the message."),
 }
 MOVES = st.lists(st.sampled_from([*BAD, "look", "first", "second", "look in vain"]), max_size=40)
@@ -35,16 +34,11 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
     told.draft(plan(Step(id="both", required_tools=("first", "second"))))
     of_chain = of_step = 0
     got: set[str] = set()
-    in_vain = False
     for number, move in enumerate(moves):
         due = False
-        if move == "words" and in_vain:
-            told.propose(content="It is done.")
-            assert told.status_of("both") is StepStatus.FAILED, "words behind an error are an honest exit (C11)"
-            return
         if move in BAD:
             calls, words = BAD[move]
-            told.propose(*calls, content=words, give_up=move == "given up" and not in_vain)
+            told.propose(*calls, content=words)
             of_chain, of_step, due = of_chain + 1, of_step + 1, True
         elif move == "look in vain":
             told.propose(call("look", number=number))
@@ -54,7 +48,6 @@ def test_d2_d3_an_escalation_comes_exactly_at_the_limit(moves: list[str], limit:
             told.result()
             got |= {move} & {"first", "second"}
             of_chain, of_step = 0, 0 if move != "look" else of_step
-        in_vain = move == "look in vain" or (in_vain and move != "look")
         if got == {"first", "second"}:
             assert told.status_of("both") is StepStatus.COMPLETED
             return

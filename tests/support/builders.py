@@ -2,10 +2,16 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from haltpoint.contracts.results import Clarification, ErrorInfo, ErrorType, NextAction, Option, Outcome
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
+
+ALL_LISTS = Bounds(required_tools=(), optional_tools=(), ask_before=(), forbidden=(), conditions=())
+"""The bounds of a submitter who leaves nothing for a model to read."""
 
 OK = Outcome(success=True, next_action=NextAction.CONTINUE)
 
@@ -46,6 +52,11 @@ def line_plan(length: int, tool: str = "note", **arguments: Any) -> Plan:
 
 def literal_task(length: int = 1, tool: str = "note", **arguments: Any) -> Task:
     return Task(goal="do it", plan=line_plan(length, tool, **arguments))
+
+
+def bounds(**lists: tuple[str, ...]) -> Bounds:
+    """A submitter's bounds, whole."""
+    return replace(ALL_LISTS, **lists)
 
 
 def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke") -> Outcome:

@@ -31,10 +31,10 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import Retry
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -78,19 +78,22 @@ SAID: Final = {
     RequestKind.INPUT: ({"decision": Choice.ANSWER, "text": "words"},),
     RequestKind.ESCALATION: (
         {"decision": Choice.RETRY},
+        {"decision": Choice.CONTINUE},
         {"decision": Choice.REPHRASE, "text": "send it"},
         {"decision": Choice.MANUAL, "text": "words", "value": {"id": "u1"}},
     ),
+    RequestKind.LEAVE_OUT: ({"decision": Choice.ACCEPT}, {"decision": Choice.INSIST, "text": "do it"}),
     RequestKind.IN_DOUBT: (
         {"decision": Choice.HAPPENED},
         {"decision": Choice.NOT_HAPPENED},
         {"decision": Choice.FAILED},
     ),
 }
-INTENTS: Final = (
+READINGS: Final = (
     None,
-    Intent(effects_asked=(IntentEntry(tools=("send", "save", "pay"), words="send it"),)),
-    Intent(ask_before=(IntentEntry(tools=("send", "skill"), words="send it"),)),
+    Bounds(optional_tools=("send", "save", "pay")),
+    Bounds(required_tools=("send",), conditions=("at most two",)),
+    Bounds(ask_before=("send", "skill")),
 )
 
 
@@ -330,12 +333,12 @@ class Walk:
         if r.random() < 0.02:
             story.no_thought(thought.thought_id, thought.kind)
         elif thought.kind is ThoughtKind.PLAN:
-            drafted, intent = random_steps(r, self.tools, literal=False), r.choice(INTENTS)
+            drafted, read = random_steps(r, self.tools, literal=False), r.choice(READINGS)
             if self.drafted is not None:
-                drafted, intent = self.drafted, INTENTS[-1]
-            story.draft(drafted, intent=intent, thought=thought)
-        elif thought.kind is ThoughtKind.INTENT:
-            story.hear_intent(thought.thought_id, r.choice(INTENTS))
+                drafted, read = self.drafted, READINGS[-1]
+            story.draft(drafted, bounds=read, thought=thought)
+        elif thought.kind is ThoughtKind.BOUNDS:
+            story.hear_bounds(thought.thought_id, r.choice(READINGS))
         elif thought.kind is ThoughtKind.ANSWER:
             story.say(r.choice(["done", "I have sent it.", ""]), thought=thought)
         else:
@@ -355,7 +358,7 @@ class Walk:
         if dice < 0.86:
             return Proposal(content=r.choice(["It is done.", "What now?"]))
         if dice < 0.9:
-            return Proposal(content="I give up.", decision=StepDecision.FAIL)
+            return Proposal(calls=(call("end_step", outcome="impossible", reason="I give up."),))
         return Proposal(calls=(call("nonsense"), random_call(r, self.tools)))
 
     def _answer(self, request: OpenRequest) -> None:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from haltpoint.chain.checks.patterns import bounds_of
 from haltpoint.chain.model.limits import treatment, without_blocked
-from haltpoint.chain.words.patterns import required_by_words
-from haltpoint.chain.words.patterns_english import PATTERNS
-from haltpoint.contracts.policy import PolicyFile, Treatment
+from haltpoint.contracts.policy import Pattern, PolicyFile, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
@@ -41,12 +40,12 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
     policy = policy_of(LimitSettings(), file)
     ids = [one.id for one in policy.patterns]
     assert ids == [
-        "file-write",
-        "skill-pcc",
-        "skill-cap",
-        "skill-red",
         "ask-first",
-        "do-not",
+        "ask-first-german",
+        "file-write",
+        "database-search",
+        "skill-run",
+        "skill-analyze",
         "deploy",
         "open-plan",
         "freeze",
@@ -64,16 +63,37 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
         (rule, reported) = rule_for(file.approvals[:3], pay, None, {"amount": amount, "to": to}, {})
         assert ((rule and rule.id), reported) == (found, "")
     served = ("deploy_shop", "WritePlanTool_begin")
-    (match,) = required_by_words("Please deploy the shop", "", policy.patterns, served)
-    assert (match.pattern, match.tools) == ("deploy", ("deploy_shop",))
-    (match,) = required_by_words("finish it", "write_plan", policy.patterns, served)
-    assert (match.pattern, match.tools) == ("open-plan", ("WritePlanTool_begin",))
-    assert required_by_words("finish it", "chat", policy.patterns, served) == ()
+    assert said_of(policy.patterns, "Please deploy the shop", "", served) == [("require", "deploy", ("deploy_shop",))]
+    plans = [("require", "open-plan", ("WritePlanTool_begin",))]
+    assert said_of(policy.patterns, "finish it", "write_plan", served) == plans
+    assert said_of(policy.patterns, "finish it", "chat", served) == []
+    written = said_of(policy.patterns, "Write it to a file", "", ("write_file",))
+    assert written == [("require", "file-write", ("write_file",))], "the example sets it on"
+
+
+def said_of(
+    patterns: tuple[Pattern, ...], goal: str, session: str, served: tuple[str, ...]
+) -> list[tuple[str, str | None, tuple[str, ...]]]:
+    """What the patterns of a file find in a goal."""
+    bounds = bounds_of(patterns, goal, session, served, ())
+    return [(does.value, bound.pattern, bound.tools) for does, bound in bounds]
 
 
 def test_without_a_file_the_defaults_count() -> None:
     file = policy_file.read(None)
-    assert (file, policy_file.patterns_of(file)) == (PolicyFile(), PATTERNS)
+    assert file.model_copy(update={"patterns": ()}) == PolicyFile()
+    on = [pattern.id for pattern in file.patterns if pattern.on]
+    assert on == ["ask-first", "ask-first-german"]
+
+
+def test_c2_an_entry_with_the_id_of_a_shipped_pattern_changes_what_it_names_alone(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('[[patterns]]\nid = "file-write"\non = true\ntools = ["scribble"]\n')
+    shipped, own = (
+        next(pattern for pattern in policy_file.read(where).patterns if pattern.id == "file-write")
+        for where in (None, path)
+    )
+    assert own == shipped.model_copy(update={"on": True, "tools": ("scribble",)})
 
 
 @pytest.mark.parametrize(
@@ -91,10 +111,6 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
     path.write_text(said)
     policy = policy_of(LimitSettings(), policy_file.read(path))
     assert [treatment(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")] == rules
-
-
-def test_all_patterns_may_be_off() -> None:
-    assert policy_file.patterns_of(PolicyFile(patterns_off=("*",))) == ()
 
 
 @pytest.mark.parametrize(
@@ -119,12 +135,11 @@ def test_all_patterns_may_be_off() -> None:
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={b={regex='(?<!x)y'}}",
             "rule 'a'.when.b.regex: '(?<!x)y' cannot be used: (?<! looks behind",
         ),
-        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a'.tools: at least one is required"),
-        ("[[patterns]]\nid='a'\nsession='x'\ndoes='ask_before'", "pattern 'a' looks at words only"),
-        ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbidden'", "pattern 'a'.does: must be 'required' or 'ask_before'"),
+        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a': it requires no tool: name some in `tools`"),
+        ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbidden'", "pattern 'a'.does: must be 'require' or 'ask_before'"),
         ("unasked_effects = 'forbid'", "unasked_effects: must be 'ask', 'refuse' or 'allow'"),
         ("[mode]\n'send_*' = 'off'", "mode is not a key"),
-        ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': pattern 'a' looks at nothing"),
+        ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': it looks at nothing: give it `pattern`,"),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is not a template"),
@@ -151,7 +166,7 @@ def test_all_patterns_may_be_off() -> None:
         ("[[approvals]]\ntools=['t']", "rule number 1.id: is missing"),
         ("[targets]\nad = ['x']", "targets.ad is not a key; did you mean add?"),
         ("strikes = 0", "strikes: must be at least 1"),
-        ("patterns_off = ['file-writ']", "patterns_off: there is no pattern 'file-writ'; did you mean file-write?"),
+        ("patterns_off = ['file-write']", "patterns_off: it was removed; give the pattern `on = false` under its id"),
         ("repeated_effects = 'never'", "must be 'ask', 'refuse' or 'allow'"),
         ("[repeated_effects]\npay = 'never'", "must be 'ask', 'refuse' or 'allow'"),
         ("strikes = ", "it is not TOML"),

@@ -16,8 +16,8 @@ PAGES = [
     *CHECKOUT.glob("examples/*/README.md"),
     *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
 ]
-DATA = ("prompting/", "chain/words/")
-"""Measured prompts, and patterns over words of users."""
+DATA = ("prompting/",)
+"""Measured prompts."""
 PUBLIC = (
     "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client|haltpoint/(runs|faststream|__init__)|gateway/api"
 )

@@ -16,7 +16,7 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("", responses=responses())
     async def stats(_: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
-        """Calls, failures, questions, corrections, violations and strikes by tool, model, pattern and day, and
+        """Calls, failures, questions, corrections, violations and strikes by tool, model and day, and
         chains by agent, of all tenants.
         """
         tools = await gateway.catalogue.read()

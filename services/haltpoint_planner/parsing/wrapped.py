@@ -7,7 +7,6 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from haltpoint.contracts.work.thoughts import StepDecision
 from haltpoint_planner.parsing.dialects import (
     CALLS,
     CONTENT,
@@ -59,7 +58,7 @@ def said_in(value: object, tools: Container[str], *, alone: bool) -> Said | None
     if not proposes and plain(named.get("action")) != FINAL and not (alone and words_in(value) is not None):
         return None
     lists = [listed(named[name]) for name in CALLS if name in named]
-    gives_up = str(named.get("nextstepdecision")).strip().lower() == StepDecision.FAIL
+    gives_up = str(named.get("nextstepdecision")).strip().lower() == "fail"
     twice = says_twice(value) or sum(map(bool, lists)) > 1
     return Said(_told(named, _DEPTH), [item for items in lists for item in items], gives_up, twice)
 

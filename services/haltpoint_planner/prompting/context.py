@@ -11,15 +11,14 @@ import msgspec
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.contract import callable_tools, open_to_models
-from haltpoint.chain.checks.goal import is_read_for
 from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.intent import IntentEntry
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -80,7 +79,7 @@ class Context:
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
-    asked: tuple[IntentEntry, ...] = ()  # the effects that the goal asks for, as far as it was read (C12)
+    bounds_known: bool = False  # what the goal asks of tools was read (C12)
     agent: Agent | None = None
     endpoint: ModelEndpoint | None = None
     choices: Sequence[Agent] = ()
@@ -97,20 +96,10 @@ class Context:
         """Whether the step is the single one of a ReAct task: done when the model says so in words."""
         return self.task.style is Style.REACT and self.task.plan is None
 
-    @cached_property
-    def owed(self) -> tuple[tuple[str, ...], ...]:
-        """The promises of the step that no successful receipt in it keeps yet (C3)."""
-        step = self.step
-        if step is None:
-            return ()
-        own = (receipt for receipt in self.receipts if receipt.step_id == step.id)
-        kept = {receipt.tool for receipt in own if receipt.outcome.satisfies}
-        return tuple(promise for promise in step.promised if kept.isdisjoint(promise))
-
     @property
     def missing(self) -> tuple[str, ...]:
-        """The tools of these promises."""
-        return tuple(tool for promise in self.owed for tool in promise)
+        """The tools of the promises that are due in the step (C3)."""
+        return tuple(dict.fromkeys(tool for promise in self.request.due for tool in promise))
 
 
 class ContextReader:
@@ -139,7 +128,6 @@ class ContextReader:
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
         agents, agent = self._agents, self._agent(asked)
         tools = with_agents(tools, agents, asked)
-        intent = stored_plan(plan).intent
         context = Context(
             request,
             asked,
@@ -147,7 +135,7 @@ class ContextReader:
             tuple(receipt for receipt, _ in actions if receipt is not None),
             previous=thought_of(before).raw if before else "",
             tools=tools,
-            asked=() if intent is None else intent.effects_asked,
+            bounds_known=stored_plan(plan).bounds is not None,
             agent=agent,
             endpoint=None if agent is None or agent.model is None else agents.models[agent.model],
             choices=agents.choices if request.kind is ThoughtKind.ROUTE else (),
@@ -222,11 +210,14 @@ class ContextReader:
 def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a goal is read for."""
     step, tools = context.step, context.tools
+    if step is not None and context.request.in_words:
+        return {}
     if step is not None:
-        return {name: tools[name] for name in callable_tools(step, tools, Mode.STRICT, context.task)}
-    if context.request.kind is ThoughtKind.INTENT:  # C12
-        only = context.request.tool
-        return {name: spec for name, spec in tools.items() if is_read_for(spec) and only in (None, name)}
+        ends = (END_STEP,) if context.request.may_end else ()
+        names = (*callable_tools(step, tools, Mode.STRICT, context.task), *ends)
+        return {name: tools[name] for name in names}
+    if context.request.kind is ThoughtKind.BOUNDS:  # C12
+        return {name: tools[name] for name in nameable(tools, context.task)}
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.

@@ -14,6 +14,7 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
 
+BOUNDS_FORM: Final = '{"required_tools": [], "optional_tools": [], "ask_before": [], "forbidden": [], "conditions": []}'
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 
 Message = dict[str, Any]
@@ -86,7 +87,8 @@ def _corrections(context: Context) -> Iterator[Message]:
     yield _says("assistant", previous or "(no reply)")
     lines = [f"- {one.message} {one.form}".rstrip() for one in context.request.corrections]
     if context.request.kind is ThoughtKind.PLAN:
-        lines.append('Answer again with the whole plan as one JSON object: {"intent": {...}, "steps": [...]}')
-    if context.request.kind is ThoughtKind.INTENT:
-        lines.append('Answer again with one JSON object: {"effects_asked": [], "ask_before": [], "forbidden": []}')
+        form = '{"steps": [...]}' if context.bounds_known else '{"bounds": {...}, "steps": [...]}'
+        lines.append(f"Answer again with the whole plan as one JSON object: {form}")
+    if context.request.kind is ThoughtKind.BOUNDS:
+        lines.append(f"Answer again with one JSON object: {BOUNDS_FORM}")
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))

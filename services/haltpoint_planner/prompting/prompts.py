@@ -7,31 +7,30 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.checks.goal import condition_of, with_effects
+from haltpoint.chain.checks.contract import with_effects
 from haltpoint.chain.checks.knowledge import GOAL, tools_of
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.work.plans import ValidationMode
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.prompting import wording
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
+    bounds_schema,
     call_schema,
     decision_schema,
     described,
-    give_up_schema,
-    intent_schema,
     native,
     plan_schema,
 )
 
 _CONTEXT: Final = 8_000  # characters of the task's context
 
-_THINK: Final = "Answer in plain words now. Only if something is missing that a tool can find out, call it."
-_GIVE_UP: Final = '{"next_step_decision": "fail", "content": "<what to tell the user>"}'
-_WHY_NOT: Final = '{"next_step_decision": "fail", "content": "<why>"}'
-_NOT_MINE: Final = 'If it is not your work, answer {"next_step_decision": "fail", "content": "<why>"} instead.'
+_THINK: Final = "Answer in plain words. Only if something is missing that a tool can find out, call it."
+_NO_TOOLS: Final = "Answer in plain words: no tool can be called any more."
 _DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
 _DECIDE_NOW: Final = (
     "Decide now who works on it: reply with the one JSON object and nothing else. No tool can be called."
@@ -39,11 +38,7 @@ _DECIDE_NOW: Final = (
 _ANSWER_OR_DECIDE: Final = (
     "If the goal is reached, tell the user so in plain words, without JSON. Otherwise decide who works on the rest."
 )
-_GONE: Final = ToolSpec(name="gone")
 _SPEAK: Final = "Now tell the user in plain words what was done."
-
-_NO_CALL: Final = frozenset({Violation.NO_CALL, Violation.UNREADABLE})
-_ONLY_WORDS: Final = _NO_CALL | {Violation.MISSING_TOOL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +56,7 @@ def build(context: Context) -> Prompt:
     the runtime wants to know of the goal is no agent's business.
     """
     prompt, agent = _built(context), context.agent
-    if agent is None or not agent.prompt or context.request.kind is ThoughtKind.INTENT:
+    if agent is None or not agent.prompt or context.request.kind is ThoughtKind.BOUNDS:
         return prompt
     system, *rest = prompt.messages
     return replace(prompt, messages=({**system, "content": f"{agent.prompt}\n\n{system['content']}"}, *rest))
@@ -70,10 +65,10 @@ def build(context: Context) -> Prompt:
 def _built(context: Context) -> Prompt:
     kind = context.request.kind
     match kind:
-        case ThoughtKind.INTENT:
-            system = wording.READER if context.request.tool is None else wording.LOOKER
+        case ThoughtKind.BOUNDS:
             bare = replace(context, receipts=(), findings=())  # no data of any tool may speak here
-            return Prompt(messages(system, bare, _intent_task(bare)), schema=intent_schema(list(context.tools)))
+            said = messages(wording.READER, bare, _bounds_task(bare))
+            return Prompt(said, schema=bounds_schema(list(context.tools)))
         case ThoughtKind.PLAN:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
         case ThoughtKind.ACT:
@@ -90,44 +85,34 @@ def _built(context: Context) -> Prompt:
 
 
 def _reason(context: Context) -> Prompt:
-    """A reasoning step, or the open-ended one of a ReAct task: answered in words; tools may be called."""
+    """A step that owes nothing: answered in words; tools may be called, but for the last turn (D2)."""
     system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
+    task = _step_task(context)
+    if context.request.in_words:
+        task, due = f"{task}\n{_NO_TOOLS}", _NO_TOOLS
     tools = tuple(native(spec) for spec in context.tools.values())
-    # One must be called only when words came where the goal's own words require a tool (C2, C10).
-    missing = {one.tool for one in context.request.corrections if one.violation is Violation.MISSING_TOOL}
-    due_tools = [context.tools.get(name or "") for name in missing]
-    forced = bool(tools) and any(spec is None or not _may_be_left(context, spec) for spec in due_tools)
-    return Prompt(messages(system, context, _step_task(context), _reminder(context, due)), tools, forced)
+    return Prompt(messages(system, context, task, _reminder(context, due)), tools)
 
 
 def _act(context: Context) -> Prompt:
-    """A tool step. On a retry the model must call something; if only one tool can be meant, it sees only that one. A
-    step that may be given up has no call forced, and none with an effect that the goal makes conditional (C10, C11).
+    """A tool step: something is due. The strict form is asked for each time (C9), which `end_step` fits, too, where it
+    is offered (C11). In no other mode is a call forced.
     """
     specs, due = offered(context), _what_is_due(context)
-    again = bool(context.request.corrections and specs)
-    forced = again and not context.request.skippable and not any(_may_be_left(context, spec) for spec in specs)
-    said = messages(wording.ACTOR, context, _step_task(context, due), _reminder(context, due))
-    schema = call_schema(specs) if forced else None
-    if again and context.request.skippable:
-        schema = {"anyOf": [call_schema(specs), give_up_schema()]}
-    return Prompt(said, tuple(map(native, specs)), forced, schema)
+    system = wording.AGENT if context.open_ended else wording.ACTOR
+    said = messages(system, context, _step_task(context, due), _reminder(context, due))
+    forced = bool(specs) and _is_strict(context)
+    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
 
-def _may_be_left(context: Context, spec: ToolSpec) -> bool:
-    """Whether the goal asks for what the tool does under a condition, or an earlier task may have done it already."""
-    return bool(_condition(context, spec)) or (with_effects(spec) and any(context.done_before.values()))
-
-
-def _condition(context: Context, spec: ToolSpec) -> str | None:
-    """The condition under which the goal asks for what a tool does."""
-    return condition_of(context.asked, spec, context.known)
+def _is_strict(context: Context) -> bool:
+    mode = None if context.step is None else context.step.tool_validation_mode
+    return context.task.mode is Mode.STRICT or mode is ValidationMode.STRICT
 
 
 def offered(context: Context) -> list[ToolSpec]:
-    """The tools that the prompt of a thought shows; all but the one that can be meant are left out of a retry (C10)."""
-    only = _only_way(context) if context.request.kind is ThoughtKind.ACT else None
-    return [only] if only else list(context.tools.values())
+    """The tools that the prompt of a thought shows."""
+    return list(context.tools.values())
 
 
 def _route(context: Context) -> Prompt:
@@ -149,20 +134,6 @@ def _route_task(context: Context) -> str:
     skilled = ((one, f" (good at: {', '.join(one.skills)})" if one.skills else "") for one in context.choices)
     told = (f"- {one.name}: {' '.join(one.description.split())}{skills}" for one, skills in skilled)
     return "\n".join(["Agents:", *told, "", _goal(context)])
-
-
-def _only_way(context: Context) -> ToolSpec | None:
-    """The one tool that a model should have called which called nothing, or took an id from nowhere."""
-    violations = _violations(context)
-    due = _next(context) if violations else None
-    if not violations.isdisjoint(_NO_CALL) and violations <= _ONLY_WORDS:
-        return due
-    made_up = violations == {Violation.NO_PROVENANCE} and due is not None and due.name not in context.missing
-    return due if made_up else None
-
-
-def _violations(context: Context) -> set[Violation]:
-    return {correction.violation for correction in context.request.corrections}
 
 
 def _next(context: Context) -> ToolSpec | None:
@@ -207,7 +178,7 @@ def _goal(context: Context) -> str:
     return "\n".join(lines)
 
 
-def _intent_task(context: Context) -> str:
+def _bounds_task(context: Context) -> str:
     """The goal and tools by their names and descriptions, behind this user's earlier goals: no data of any tool, and
     not what the task knows besides.
     """
@@ -224,9 +195,9 @@ def _plan_task(context: Context) -> str:
     lines += [described(spec) for spec in context.tools.values()]
     inside = sorted({name for spec in context.tools.values() for name in spec.inside} - context.tools.keys())
     if changing := [spec for name in inside if with_effects(spec := context.known[name])]:
-        lines += ["", "For the intent only, the tools of the agents: no step names these.", *map(described, changing)]
+        lines += ["", "For the bounds only, the tools of the agents: no step names these.", *map(described, changing)]
     lines += ["", _goal(context)]
-    return "\n".join(lines if context.task.asked is None else [*lines, _NOT_MINE])
+    return "\n".join(lines)
 
 
 def _step_task(context: Context, due: str = "") -> str:
@@ -257,34 +228,19 @@ def _reminder(context: Context, due: str) -> str:
 
 
 def _what_is_due(context: Context) -> str:
+    """What the step still needs, with the other way out where there is one: neither is pressed (C10)."""
     missing, last = context.missing, context.receipts[-1] if context.receipts else None
     if not missing:
         return ""
+    ends = " If it cannot or need not be done, call end_step." if context.request.may_end else ""
     if last is not None and last.step_id == context.request.step_id and last.outcome.error is not None:
-        return f"The last call failed; the same call would fail again. Call with other arguments, or answer {_GIVE_UP}."
-    if (spec := _next(context)) is not None:
-        ids = " Take its ids from the results." if spec.provenance else ""
-        why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
-        return f"{why}{_unless(context, spec)}Call {spec.name} now, once, and nothing else.{ids}"
-    after = ", one after the other" if len(context.owed) > 1 else ""
-    return f"Still to be called: {_named(context.owed)}{after}. {_unless(context)}Call one tool now."
-
-
-def _unless(context: Context, spec: ToolSpec | None = None) -> str:
-    """How the step ends without a call, if it may (C11): of an effect that the goal asks for without a condition only
-    after a correction, as small models rather give up.
-    """
-    due = [spec] if spec is not None else [context.tools[name] for name in context.missing if name in context.tools]
-    conditions = [_condition(context, one) for one in due]
-    when = conditions[0] if conditions and all(conditions) else None
-    if not context.request.skippable or not (when or context.request.corrections):
-        return ""
-    known = any(one.outcome.satisfies for one in context.receipts)
-    if when:
-        shows = "a result shows otherwise" if known else "it is otherwise"
-        return f'It is asked for only "{when}": if {shows}, answer {_WHY_NOT}. Otherwise: '
-    shows = "a result shows that this is not needed" if known else "this is not needed"
-    return f"If {shows}, answer {_WHY_NOT}. Otherwise: "
+        return f"The last call failed; the same call would fail again. Call with other arguments.{ends}"
+    spec = _next(context)
+    if spec is None:
+        return f"Still to be called: {_named(context.request.due)}.{ends}"
+    ids = " Take its ids from the results." if spec.provenance else ""
+    why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
+    return f"{why}The next call is one of {spec.name}.{ids}{ends}"
 
 
 def _named(promises: tuple[tuple[str, ...], ...]) -> str:
@@ -293,8 +249,7 @@ def _named(promises: tuple[tuple[str, ...], ...]) -> str:
 
 def _open_end(context: Context) -> str:
     if not context.receipts:
-        first = "Nothing is done yet. Call the first tool now; ids that you need are looked up first."
-        return first if context.task.asked is None else f"{first} {_NOT_MINE}"
+        return "Nothing is done yet. Begin with the first tool; ids that you need are looked up first."
     if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:
         return "The last call is complete. If the goal is reached, say so in one plain sentence, without JSON."
     return "If the goal is reached, tell the user so in plain words. Otherwise call the next tool."

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from haltpoint.chain.checks.goal import is_read_for
+from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.knowledge import GOAL, in_words
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.tools import ToolSpec
@@ -13,7 +13,6 @@ _STEPS: Final = 20  # items of a plan that a reply may have: a small model that 
 _TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
-TEXT_OR_NULL: Final = {"type": ["string", "null"]}
 
 _MOST_NATIVES: Final = 4096
 _natives: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
@@ -28,21 +27,24 @@ def plan_schema(context: Context) -> dict[str, Any]:
         "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
         "required_tools": tools,
         "one_of": tools,
+        "optional": {"type": "boolean"},
+        "each": {"type": "boolean"},
         "may_fail": {"type": "boolean"},
         "dependencies": {"type": "array", "items": TEXT, "maxItems": _STEPS},
         "expected_outcome": TEXT,
     }
     steps = {"type": "array", "items": strict(step), "maxItems": _STEPS}
-    read_for = [spec.name for spec in context.tools.values() if is_read_for(spec)]
-    return strict({"intent": intent_schema(read_for), "steps": steps})
+    if context.bounds_known:
+        return strict({"steps": steps})
+    return strict({"bounds": bounds_schema(nameable(context.known, context.task)), "steps": steps})
 
 
-def intent_schema(names: list[str]) -> dict[str, Any]:
-    """The JSON Schema of what a goal asks for, makes conditional and forbids, over these tools (C12)."""
+def bounds_schema(names: list[str]) -> dict[str, Any]:
+    """The JSON Schema of what a goal asks of these tools and says against them (C12)."""
     tools = {"type": "array", "items": _name_of(names)}
-    entry = strict({"tools": tools, "words": TEXT, "when": TEXT_OR_NULL})
-    entries = {"type": "array", "items": entry, "maxItems": _STEPS}
-    return strict({"effects_asked": entries, "ask_before": entries, "forbidden": entries})
+    words = {"type": "array", "items": TEXT, "maxItems": _STEPS}
+    lists = {"required_tools": tools, "optional_tools": tools, "ask_before": tools, "forbidden": tools}
+    return strict({**lists, "conditions": words})
 
 
 def decision_schema(names: list[str]) -> dict[str, Any]:
@@ -66,12 +68,6 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
         for spec in specs
     ]
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
-
-
-def give_up_schema() -> dict[str, Any]:
-    """The JSON Schema of a step given up, in words (C11)."""
-    words = {"type": "string", "minLength": 1}
-    return strict({"next_step_decision": {"const": "fail"}, "content": words})
 
 
 def strict(properties: dict[str, Any]) -> dict[str, Any]:

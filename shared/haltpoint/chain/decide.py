@@ -34,7 +34,8 @@ small:
 How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks for, and `HANDLERS`
 below says which handler takes which event. `thoughts` begins chains, once `assigning` has found who works on them;
 `proposals` judges what the model proposes and `strikes` holds it to its word; `asking` stops the chain and `answers`
-resumes it. What judges plans, calls and words is `contract`, `sources`, `reasons`, `repeats`, `intent` and `thinking`.
+resumes it. What judges plans, calls and words is `contract`, `bounds`, `sources`, `reasons` and `repeats`; `promises`
+says what is due, `exits` how a step ends without it.
 Everything here is a function of its arguments.
 """
 
@@ -51,8 +52,8 @@ from haltpoint.chain.turns import scheduling
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
+    BoundsDrafted,
     HumanAnswered,
-    IntentDrafted,
     MessageLost,
     PlanDrafted,
     Received,
@@ -74,7 +75,7 @@ HANDLERS: Final[dict[type[ToExecutor], tuple[Callable[[Work, Any], Next | None],
     ActionProposed: (thoughts.take_proposed, _PLANNED),
     AnswerDrafted: (thoughts.end_with_answer, frozenset({ChainStatus.EXECUTING})),
     PlanDrafted: (thoughts.take_plan, frozenset({ChainStatus.PLANNING})),
-    IntentDrafted: (thoughts.take_intent, _PLANNED),
+    BoundsDrafted: (thoughts.take_drafted_bounds, frozenset({ChainStatus.PLANNING})),
     ThoughtFailed: (thoughts.take_failed_thought, _PLANNED),
     TaskSubmitted: (thoughts.begin, frozenset({ChainStatus.ACCEPTED})),
     HumanAnswered: (answers.apply_answer, _WAITING),

@@ -33,8 +33,8 @@ class WhyNot(StrEnum):
     DENIED = "denied"
     IN_DOUBT = "in_doubt"
     NEVER_EXECUTED = "never_executed"
-    UNFULFILLED = "unfulfilled"
-    NOT_NEEDED = "not_needed"
+    LEFT_OUT = "left_out"
+    NOT_CALLED = "not_called"
 
 
 class NotDone(Contract, kw_only=True):

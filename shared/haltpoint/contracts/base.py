@@ -122,5 +122,5 @@ def request_id(chain_id: str, number: int) -> str:
 
 
 def thought_id(chain_id: str, place: str, turn: int, attempt: int) -> str:
-    """The id of one thing that the model was asked: `<chain>.<step id, intent, plan or answer>.t<turn>.<attempt>`."""
+    """The id of one thing that the model was asked: `<chain>.<step id, bounds, plan or answer>.t<turn>.<attempt>`."""
     return f"{chain_id}.{place}.t{turn}.{attempt}"

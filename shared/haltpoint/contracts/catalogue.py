@@ -63,7 +63,7 @@ class Row:
 CATALOGUE: Final[tuple[Row, ...]] = (
     Row(events.TaskSubmitted, Stream.EVENTS, Party.CLIENT),
     Row(events.TaskCancelled, Stream.EVENTS, Party.GATEWAY),
-    Row(events.IntentDrafted, Stream.EVENTS, Party.PLANNER),
+    Row(events.BoundsDrafted, Stream.EVENTS, Party.PLANNER),
     Row(events.PlanDrafted, Stream.EVENTS, Party.PLANNER),
     Row(events.ActionProposed, Stream.EVENTS, Party.PLANNER),
     Row(events.AnswerDrafted, Stream.EVENTS, Party.PLANNER),
@@ -72,7 +72,7 @@ CATALOGUE: Final[tuple[Row, ...]] = (
     Row(events.HumanAnswered, Stream.EVENTS, Party.GATEWAY),
     Row(events.TimerDue, Stream.EVENTS, Party.EXECUTOR),
     Row(events.MessageLost, Stream.EVENTS, Party.EXECUTOR),
-    Row(commands.IntentRequested, Stream.PLANS, Party.EXECUTOR),
+    Row(commands.BoundsRequested, Stream.PLANS, Party.EXECUTOR),
     Row(commands.PlanRequested, Stream.PLANS, Party.EXECUTOR),
     Row(commands.ActionRequested, Stream.PLANS, Party.EXECUTOR),
     Row(commands.AnswerRequested, Stream.PLANS, Party.EXECUTOR),

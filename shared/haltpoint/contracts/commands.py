@@ -19,7 +19,6 @@ class ThoughtRequest(Contract, kw_only=True):
     thought_id: str
     kind: ThoughtKind
     step_id: str | None = None
-    tool: Annotated[str | None, Meta(description="the one tool that a look at the goal is about (C12)")] = None
     turn: int = 1
     attempt: int = 1
     deadline: Annotated[int, Meta(description="ms since the epoch; later the thought is of no use")]
@@ -32,14 +31,16 @@ class ThoughtRequest(Contract, kw_only=True):
     other_model: Annotated[bool, Meta(description="a person wants the other model to try, if there is one (D3)")] = (
         False
     )
-    skippable: Annotated[bool, Meta(description="the step may be given up as not needed (C11)")] = False
+    due: Annotated[tuple[tuple[str, ...], ...], Meta(description="what is due in the step: any tool of each (C3)")] = ()
+    may_end: Annotated[bool, Meta(description="end_step is offered (C11)")] = False
+    in_words: Annotated[bool, Meta(description="no tool is offered: the step ends in words (D2)")] = False
     forced: Annotated[bool, Meta(description="no tool may be called: it has to decide who works on the task (I2)")] = (
         False
     )
 
 
-class IntentRequested(Message, kw_only=True, tag="intent.requested.v1"):
-    """The executor wants to know what the goal asks for; with a tool, whether it asks for this one."""
+class BoundsRequested(Message, kw_only=True, tag="bounds.requested.v1"):
+    """The executor wants to know what the goal asks of tools, and says against them."""
 
     data: ThoughtRequest
 
@@ -129,7 +130,7 @@ class HumanWithdrawn(Message, kw_only=True, tag="human.withdrawn.v1"):
     data: Data
 
 
-ToPlanner = IntentRequested | PlanRequested | ActionRequested | AnswerRequested
+ToPlanner = BoundsRequested | PlanRequested | ActionRequested | AnswerRequested
 ToWorker = ToolRequested
 ToGateway = HumanRequested | HumanWithdrawn
 AnyMessage = ToExecutor | ToPlanner | ToWorker | ToGateway

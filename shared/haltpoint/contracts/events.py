@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.people.humans import Answer
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -56,14 +56,14 @@ class TaskCancelled(Message, kw_only=True, tag="task.cancelled.v1"):
     data: Data
 
 
-class IntentDrafted(Message, kw_only=True, tag="intent.drafted.v1"):
-    """The planner's answer to intent.requested."""
+class BoundsDrafted(Message, kw_only=True, tag="bounds.drafted.v1"):
+    """The planner's answer to bounds.requested."""
 
     class Data(Contract):
-        """What the model reads from the goal, unchecked; None: the reply holds no intent."""
+        """What the model reads from the goal, unchecked; None: the reply cannot be read."""
 
         thought_id: str
-        intent: Intent | None = None
+        bounds: Bounds | None = None
         usage: Usage = Usage()
 
     data: Data
@@ -77,12 +77,9 @@ class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
 
         thought_id: str
         plan: Plan | None = None
-        intent: Annotated[Intent | None, Meta(description="what the model reads from the goal (C12)")] = None
+        bounds: Annotated[Bounds | None, Meta(description="what the model reads from the goal (C12)")] = None
         fault: str | None = None
         question: Annotated[str | None, Meta(description="what the model asks in words in place of a plan (C11)")] = (
-            None
-        )
-        refused: Annotated[str | None, Meta(description="why the model gives the task up in place of a plan (C11)")] = (
             None
         )
         usage: Usage = Usage()
@@ -190,7 +187,7 @@ class MessageLost(Message, kw_only=True, tag="message.lost.v1"):
 ToExecutor = (
     TaskSubmitted
     | TaskCancelled
-    | IntentDrafted
+    | BoundsDrafted
     | PlanDrafted
     | ActionProposed
     | AnswerDrafted

@@ -17,7 +17,7 @@ from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.approval_rules import ApprovalRule
@@ -42,9 +42,9 @@ Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), Afte
 
 
 class Does(StrEnum):
-    """What the words of a pattern do to its tools: demand one, or have a person asked before."""
+    """What the words of a pattern do to its tools: require one, or have a person asked before."""
 
-    REQUIRED = "required"
+    REQUIRE = "require"
     ASK_BEFORE = "ask_before"
 
 
@@ -61,43 +61,29 @@ Treatments = Treatment | dict[Name, Treatment]
 
 
 class Pattern(Form):
-    """Words that name tools which a plan, or an answer, must have used (C2).
-
-    `pattern` is searched in the user's words, `session` in the name of the session that is active; where both are
-    given both must be found. `required`: one successful call of a tool that fits one of the globs in `tools` is enough.
-    `ask_before`: the tools that fit, else those that the matched words speak of, else all with effects.
-    """
+    """Words of a goal that say something about tools (C2)."""
 
     id: Id
-    pattern: Regex = ""
-    does: Does = Does.REQUIRED
-    tools: tuple[Name, ...] = Field(default=(), validate_default=True)
+    pattern: Regex = Field(default="", description="searched in the goal, whatever the case")
+    session: Regex = Field(default="", description="searched in `context.active_session`")
+    does: Does = Does.REQUIRE
+    tools: tuple[Name, ...] = Field(default=(), description="globs; of required ones any is enough")
     reason: str = Field(default="", max_length=500)
-    session: Regex = ""
-
-    @field_validator("tools")
-    @classmethod
-    def _what_is_required_is_named(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if not tools and info.data.get("does") is Does.REQUIRED:
-            raise ValueError("at least one is required")
-        return tools
+    on: bool = True
 
     @model_validator(mode="after")
-    def _looks_at_something(self) -> Self:
+    def _is_complete(self) -> Self:
         if not self.pattern and not self.session:
-            raise ValueError(f"pattern {self.id!r} looks at nothing: give it `pattern`, `session` or both")
-        if self.does is not Does.REQUIRED and (self.session or not self.pattern):
-            raise ValueError(f"pattern {self.id!r} looks at words only: give it `pattern`, and no `session`")
+            raise ValueError("it looks at nothing: give it `pattern`, `session` or both")
+        if not self.tools and self.does is Does.REQUIRE:
+            raise ValueError("it requires no tool: name some in `tools`")
         return self
 
 
 class Messages(Form):
     """What the model reads after a violation, a person after the last; {expected_tools} and {count} are put in."""
 
-    no_tool_used: Template = (
-        "You did not call any tool. For this you must call {expected_tools}. Do not describe the action: call the tool."
-    )
-    missing_tool: Template = "The user's words ask for {expected_tools}: neither a plan nor an answer does without it."
+    no_tool_used: Template = "No tool was called. Words alone do nothing: this needs {expected_tools}."
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
@@ -144,10 +130,9 @@ class Price(Form):
 
 
 class PolicyFile(Form):
-    """The whole file. A pattern with the id of a default takes its place; missing numbers: the settings."""
+    """The whole file, with the patterns that are shipped; missing numbers: the settings."""
 
     patterns: tuple[Pattern, ...] = ()
-    patterns_off: tuple[str, ...] = Field(default=(), description="ids of patterns that are off for all; * is all")
     blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
     messages: Messages = Messages()
     repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")

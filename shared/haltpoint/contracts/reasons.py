@@ -1,6 +1,6 @@
 """Why a person is asked before a call runs (CONTRACT G5), and where a value of a call comes from (C13)."""
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -50,6 +50,16 @@ class Grant(Contract):
     value: str | None = None
 
 
+class Heard(IntEnum):
+    """What a person has said so far in a chain that may be against a call (C6, C11), the weightiest of it."""
+
+    NOTHING = 0
+    NO = 1
+    """A reject, `none`, or words."""
+    ANSWER = 2
+    """An answer to a question of a model."""
+
+
 class ReasonKind(StrEnum):
     """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, a no before, or the runtime."""
 
@@ -59,9 +69,11 @@ class ReasonKind(StrEnum):
     TOOL = "tool"
     DENIED = "denied"
     ASK_BEFORE = "ask_before"
+    CONDITION = "condition"
     UNASKED = "unasked"
     TARGET = "target"
     REPEAT = "repeat"
+    PRESSED = "pressed"
     REPAIRED = "repaired"
     CHANGED = "changed"
 

@@ -9,7 +9,8 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import Contract, Seconds
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.reasons import Reason, Source
+from haltpoint.contracts.reasons import Heard, Reason, Source
+from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.ledger import Ledger
 
 Data = TypeVar("Data", default=dict[str, Any])
@@ -218,10 +219,8 @@ class Metadata(Contract):
     deed: DeedWords | None = None
     sources: dict[str, Source] = field(default_factory=dict)
     agent: Annotated[str, Meta(description="the agent whose words the data are: no source of a value (I1)")] = ""
-    not_needed: Annotated[dict[str, tuple[str, ...]], Meta(description="tools that the agent left out, and why")] = (
-        field(default_factory=dict)
-    )
-    reported: Annotated[bool, Meta(description="the agent ended with a tool's error, or was stopped")] = False
+    left_out: Annotated[tuple[LeftOut, ...], Meta(description="promises that the chain of an agent left out")] = ()
+    heard: Annotated[Heard, Meta(description="what persons have said in the chain of an agent")] = Heard.NOTHING
     spent: Annotated[Spent | None, Meta(description="what the chain of the agent has used")] = None
 
 

@@ -14,6 +14,10 @@ DEFAULT_TIMEOUT: Final = 30.0  # seconds
 EFFECT_TTL: Final = 30 * 86400.0  # seconds
 UNDO: Final = "~undo"
 """The end of the name of a tool that undoes the calls of another (E7): no author can declare such a name."""
+ASK_HUMAN: Final = "askHuman"
+END_STEP: Final = "end_step"
+BUILT_IN: Final = frozenset((ASK_HUMAN, END_STEP))
+"""The tools that the core itself carries out; they change nothing."""
 CONFIRMED = "confirmed"
 """The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
 

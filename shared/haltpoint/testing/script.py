@@ -10,7 +10,7 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
        "say": {"calls": [{"name": "send_message", "arguments": {
            "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content": "{{goal.words}}"}}]}}]}
 
-`when`, all of it optional: thought (one or a list of intent, plan, act, reason, route, answer), step, turn, attempt;
+`when`, all of it optional: thought (one or a list of bounds, plan, act, reason, route, answer), step, turn, attempt;
 goal, last and system are regular expressions, searched in the goal, in the last message of the user, and in what comes
 before all messages, which begins with an agent's own prompt; results and without name tools that have or have not
 answered yet; result gives, by dotted path, regular expressions for values of the last result (any case).
@@ -200,7 +200,7 @@ class Following:
 
     def next(self, talk: Conversation) -> Spoken | None:
         """The first rule that fits; None when there is none."""
-        about_goal = talk.thought == ThoughtKind.INTENT
+        about_goal = talk.thought == ThoughtKind.BOUNDS
         for number, rule in enumerate(self.script.rules):
             if about_goal and rule.when.thought is None:
                 continue
@@ -218,10 +218,19 @@ class Following:
 
 
 def reads(talk: Conversation, tools: Collection[str]) -> Say:
-    """What a goal asks for, for scripts that do not say it: any of these tools, where it is needed."""
-    named = [name for name in talk.shown if name in tools]
-    asked = [{"tools": named, "words": talk.goal, "when": talk.goal}] if named else []
-    return Say(content={"effects_asked": asked, "ask_before": [], "forbidden": []})
+    """What a goal asks of tools, for scripts that do not say it: any of these tools may be called."""
+    return Say(content=bounds(optional=[name for name in talk.shown if name in tools]))
+
+
+def bounds(**lists: list[str]) -> dict[str, list[str]]:
+    """A reading of a goal: `required`, `optional`, `ask_before`, `forbidden`, `conditions`."""
+    return {
+        "required_tools": lists.get("required", []),
+        "optional_tools": lists.get("optional", []),
+        "ask_before": lists.get("ask_before", []),
+        "forbidden": lists.get("forbidden", []),
+        "conditions": lists.get("conditions", []),
+    }
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:

@@ -8,10 +8,10 @@ from haltpoint.chain.checks.human_tool import NAME, SPEC
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ActionRequested, AnswerRequested, IntentRequested, PlanRequested
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted
-from haltpoint.contracts.people.humans import Answer, Choice
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.commands import ActionRequested, AnswerRequested, BoundsRequested, PlanRequested
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal
@@ -19,7 +19,7 @@ from tests.integration.store.test_whole_chains import watch
 from tests.support.builders import call, plan, spec
 from tests.support.desk import Desk
 
-Said = Intent | Plan | Proposal | str | None
+Said = Bounds | Plan | Proposal | str | None
 
 
 def words(text: str) -> Proposal:
@@ -37,9 +37,9 @@ async def tell(desk: Desk, *replies: Said) -> None:
             message, said = request.message, left.pop(0)
             head: dict[str, Any] = {"id": f"{message.id}/reply", "source": "test", "subject": message.subject}
             match message:
-                case IntentRequested():
-                    read = IntentDrafted.Data(thought_id=message.id, intent=said if isinstance(said, Intent) else None)
-                    await desk.receipt_store.record_thought(place, IntentDrafted(**head, data=read))
+                case BoundsRequested():
+                    read = BoundsDrafted.Data(thought_id=message.id, bounds=said if isinstance(said, Bounds) else None)
+                    await desk.receipt_store.record_thought(place, BoundsDrafted(**head, data=read))
                 case PlanRequested():
                     asked = said if isinstance(said, str) else None
                     drafted = PlanDrafted.Data(
@@ -119,7 +119,7 @@ async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decide
     desk.policy = Policy(strikes=1)
     watch(desk)
     chain_id = await desk.submit(Task(goal="who is it?", style=Style.REACT))
-    await tell(desk, Intent(), UNREADABLE)
+    await tell(desk, UNREADABLE)
     await decided(desk, chain_id, Choice.REPHRASE, text="Who is John?")
     await tell(desk, UNREADABLE)
     chain = await desk.chain(chain_id)
@@ -142,13 +142,18 @@ async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(d
     assert (chain.questions, chain.answers, chain.goal) == (("Whom?",), ("John",), None)
 
 
-async def test_c12_a_proposal_that_waits_for_a_look_at_the_goal_is_read_as_it_was_decided(desk: Desk) -> None:
+async def test_c11_c12_a_chain_that_leaves_out_what_its_goal_requires_is_read_as_it_was_decided(desk: Desk) -> None:
     desk.tools["pay"] = spec("pay", read_only=False)
     watch(desk)
     chain_id = await desk.submit(Task(goal="Settle the bill", style=Style.REACT))
-    asked = Intent(effects_asked=(IntentEntry(tools=("pay",), words="settle the bill"),))
-    await tell(desk, Intent(), Proposal(calls=(call("pay"),)), asked, words("It is paid."))
+    ends = call("end_step", outcome="not_needed", reason="There is no bill.")
+    await tell(desk, Bounds(required_tools=("pay",)), Proposal(calls=(call("lookup"),)), Proposal(calls=(ends,)))
     chain = await desk.chain(chain_id)
-    assert chain.intent is not None
-    assert (chain.intent.looked_at, len(chain.intent.effects_asked)) == (("pay",), 1)
-    assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "It is paid.")
+    assert chain.bounds is not None
+    assert [bound.tools for bound in chain.bounds.required_tools] == [("pay",)]
+    assert chain.requests[0].kind is RequestKind.LEAVE_OUT
+    await decided(desk, chain_id, Choice.ACCEPT)
+    await tell(desk)
+    chain = await desk.chain(chain_id)
+    assert (chain.status, chain.unfinished) == (ChainStatus.COMPLETED, True)
+    assert [left.reason for left in chain.left_out] == ["There is no bill."]

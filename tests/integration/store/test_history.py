@@ -57,7 +57,7 @@ async def test_d5_what_was_counted_is_forgotten_after_a_month(redis: Redis) -> N
 async def test_d5_a_history_without_calls_is_empty(redis: Redis) -> None:
     async with desk_at(redis) as desk:
         found = await History(desk.redis, desk.topology).read(30)
-        assert (found.tools, found.models, found.patterns, len(found.days)) == ((), (), (), 30)
+        assert (found.tools, found.models, len(found.days)) == ((), (), 30)
 
 
 def violated(thought: str, violation: Violation, **more: str | bool) -> Fact:
@@ -74,12 +74,12 @@ def counts_of(*facts: Fact, case: tuple[Strike, ...] = (), agent: str | None = N
     return counts
 
 
-def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thought() -> None:
+def test_d5_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> None:
     thought = thought_id("c", "s", 1, 1)
     facts = (
         violated(thought, Violation.BAD_ARGUMENTS, tool="send"),
         violated(thought, Violation.UNKNOWN_TOOL, tool="invented"),
-        violated(thought, Violation.MISSING_TOOL, tool="write_file", pattern="file-write"),
+        violated(thought, Violation.NO_CALL, tool="write_file"),
     )
     assert counts_of(*facts) == {
         "model:calls:m": 1,
@@ -89,7 +89,6 @@ def test_d5_violations_are_counted_by_model_tool_and_pattern_and_strikes_by_thou
         "tool:strikes:send": 1,
         "tool:violations:?": 1,
         "tool:violations:write_file": 1,
-        "pattern:violations:file-write": 1,
     }
     again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
     assert "model:strikes:m" not in counts_of(*facts, case=(again,))

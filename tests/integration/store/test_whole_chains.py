@@ -118,7 +118,7 @@ async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk
     await desk.decide_all()
     end = await desk.redis.hget(desk.topology.key_of(Key.DATA, chain_id), Data.END)
     assert end is not None
-    (one,) = end_of(end).unfulfilled
+    (one,) = end_of(end).not_done
     assert (one.tool, one.why) == ("note", WhyNot.NEVER_EXECUTED)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from haltpoint.chain.checks import end_tool
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
@@ -12,8 +13,8 @@ from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
+    BoundsDrafted,
     HumanAnswered,
-    IntentDrafted,
     MessageLost,
     PlanDrafted,
     Received,
@@ -27,13 +28,13 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.tools import END_STEP, ToolSpec
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision, ThoughtKind, Usage
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
 from tests.pictures.states import ARROWS, place
-from tests.support.builders import OK
+from tests.support.builders import OK, call
 from tests.support.forgetting import forget
 
 START = 1_000_000
@@ -43,7 +44,7 @@ class Story:
     """One chain and all that happened to it. `now` may be set; events carry the ids that the real services use."""
 
     def __init__(self, task: Task, *tools: ToolSpec, policy: Policy | None = None) -> None:
-        self.world = World({tool.name: tool for tool in tools}, policy or Policy())
+        self.world = World({tool.name: tool for tool in (*tools, end_tool.SPEC)}, policy or Policy())
         self.now = START
         deadline = deadline_of(task, self.world.policy, START)
         self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)
@@ -80,18 +81,17 @@ class Story:
     def submit(self, *, read: bool = True) -> Decision:
         """`read`: the model reads from the goal of an open-ended task that every tool may be asked for."""
         self.hear(TaskSubmitted(id="c", source="test", subject="c", data=self.chain.task))
-        if read and self.chain.status is ChainStatus.PLANNING and self.thought.kind is ThoughtKind.INTENT:
-            words = self.chain.task.goal
-            asked = tuple(IntentEntry(tools=(name,), words=words, when=words) for name in sorted(self.world.tools))
-            self.read(Intent(effects_asked=asked))
+        if read and self.chain.status is ChainStatus.PLANNING and self.thought.kind is ThoughtKind.BOUNDS:
+            self.read(Bounds(optional_tools=tuple(sorted(self.world.tools))))
+            assert self.chain.status is not ChainStatus.PLANNING, "it names more tools than a goal asks for"
         return self.last
 
-    def read(self, intent: Intent | None, usage: Usage | None = None) -> Decision:
-        return self.hear_intent(self.thought.thought_id, intent, usage)
+    def read(self, bounds: Bounds | None, usage: Usage | None = None) -> Decision:
+        return self.hear_bounds(self.thought.thought_id, bounds, usage)
 
-    def hear_intent(self, thought_id: str, intent: Intent | None, usage: Usage | None = None) -> Decision:
-        data = IntentDrafted.Data(thought_id=thought_id, intent=intent, usage=usage or Usage())
-        return self.hear(IntentDrafted(id="i", source="test", subject="c", data=data))
+    def hear_bounds(self, thought_id: str, bounds: Bounds | None, usage: Usage | None = None) -> Decision:
+        data = BoundsDrafted.Data(thought_id=thought_id, bounds=bounds, usage=usage or Usage())
+        return self.hear(BoundsDrafted(id="i", source="test", subject="c", data=data))
 
     def result(self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None) -> Decision:
         action = action or self.action
@@ -104,25 +104,26 @@ class Story:
         plan: Plan | None,
         fault: str | None = None,
         *,
-        intent: Intent | None = None,
+        bounds: Bounds | None = None,
         usage: Usage | None = None,
         thought: Think | None = None,
     ) -> Decision:
         name = (thought or self.thought).thought_id
-        data = PlanDrafted.Data(thought_id=name, plan=plan, intent=intent, fault=fault, usage=usage or Usage())
+        data = PlanDrafted.Data(thought_id=name, plan=plan, bounds=bounds, fault=fault, usage=usage or Usage())
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
     def propose(
         self,
         *calls: ProposedCall,
         content: str = "",
-        give_up: bool = False,
         repaired: bool = False,
         usage: Usage | None = None,
         thought: Think | None = None,
     ) -> Decision:
-        decision = StepDecision.FAIL if give_up else StepDecision.CONTINUE
-        return self.take(Proposal(content=content, calls=calls, decision=decision, repaired=repaired), usage, thought)
+        return self.take(Proposal(content=content, calls=calls, repaired=repaired), usage, thought)
+
+    def end(self, reason: str = "It cannot be done.", outcome: str = "impossible") -> Decision:
+        return self.propose(call(END_STEP, outcome=outcome, reason=reason))
 
     def take(self, proposal: Proposal, usage: Usage | None = None, thought: Think | None = None) -> Decision:
         thought = thought or self.thought

@@ -10,11 +10,11 @@ from msgspec import structs
 from msgspec.json import decode as json_read
 from msgspec.json import encode as json_written
 
+from haltpoint.chain.checks import end_tool
 from haltpoint.chain.checks.agents import assigned_to, with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
 from haltpoint.chain.model.state import ChainError
-from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
@@ -22,7 +22,7 @@ from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import Confirmation, DeedWords, Metadata, NextAction, Outcome, Spent, Target
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Assignment, Budget, Limits, Mode, Style, Task
@@ -34,7 +34,7 @@ GOAL = "Refund order 17 of ann@shop.example"
 FIND = spec("find_order")
 REFUND = ToolSpec(name="refund", provenance={"order_id": ("find_order.id",)})
 MAIL = ToolSpec(name="mail", targets=("to",))
-TOOLS = {one.name: one for one in (FIND, REFUND, MAIL)}
+TOOLS = {one.name: one for one in (FIND, REFUND, MAIL, end_tool.SPEC)}
 FILE = Agents(
     agents=(
         Agent(name="front", description="Takes everything.", tools=("find_*",), agents=("billing", "post", "reader")),
@@ -95,8 +95,9 @@ def tree(**more: Any) -> Tree:
     return found
 
 
-def asking(*tools: str, words: str = "Refund order 17") -> Intent:
-    return Intent(effects_asked=(IntentEntry(tools=tools, words=words),))
+def asking(*tools: str) -> Bounds:
+    """The goal asks for these tools, as far as they are needed."""
+    return Bounds(optional_tools=tools)
 
 
 def done(tool: str, number: int = 1, chain: str = "c", **metadata: Any) -> Outcome:
@@ -200,57 +201,10 @@ def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_o
         )
     )
     whole = Tree(Task(goal=GOAL, agent="front", mode=Mode.ADVISORY, max_turns=5), file)
-    whole.root.submit(read=False)
-    whole.root.read(asking("refund"))
+    whole.root.submit()
     task = whole.hand_on(whole.root, "post").chain.task
     assert (task.max_turns, task.strikes, task.style, task.mode) == (5, None, Style.PLAN, Mode.STRICT)
     assert whole.stories["c~react-1"].chain.deadline == START + 60_000
-
-
-def test_c12_an_agent_reads_no_goal_anew_and_owes_nothing() -> None:
-    whole = tree()
-    child = whole.hand_on(whole.root, "billing")
-    assert [one.kind for one in child.thoughts] == [ThoughtKind.REASON]
-    found_order(child)
-    child.propose(content="I will not.")
-    assert child.final_facts == ["chain.completed"], "that the refund is owed is said at the root"
-    whole.report(child)
-    whole.root.propose(content="It is done.")
-    (fault,) = whole.root.thought.corrections
-    assert fault.violation is Violation.UNFULFILLED
-    whole.root.propose(content="It is done.")
-    assert whole.root.chain.error is not None
-    assert whole.root.chain.error.code == "HP-213"
-
-
-def test_c12_a_drafted_plan_of_an_agent_asks_for_nothing_by_itself() -> None:
-    whole = Tree(Task(goal=GOAL, agent="front"))
-    root = whole.root
-    root.submit()
-    step = Step(id="s1", required_tools=("post",))
-    root.draft(Plan(steps=(step,)), intent=Intent())
-    child = whole.hand_on(root, "post", "Write to ann")
-    assert child.thought.kind.value == "plan"
-    child.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), intent=asking("mail", words="Write to ann"))
-    assert child.chain.intent is not None
-    assert child.chain.intent.effects_asked == ()
-    child.propose(call("mail", to="ann@shop.example", text="hello"))
-    assert child.thought.kind is ThoughtKind.INTENT, "the user's words are looked at for it"
-    child.read(Intent())
-    (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
-    assert [one.kind.value for one in order.reasons] == ["unasked"]
-
-
-def test_c12_words_of_an_agent_are_no_quote_of_the_goal_and_limits_of_the_user_hold_below() -> None:
-    task = Task(goal="Refund order 17, but do not send mails", agent="front", style=Style.REACT)
-    whole = Tree(task, policy=Policy(patterns=PATTERNS))
-    whole.root.submit(read=False)
-    whole.root.read(asking("refund"))
-    child = whole.hand_on(whole.root, "post", "Send a mail to ann@shop.example")
-    child.propose(call("mail", to="ann@shop.example"))
-    child.read(Intent())
-    (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
-    assert "do not send mails" in order.reasons[0].words
 
 
 # ---- where values come from -----------------------------------------------------------------------------------------
@@ -260,7 +214,6 @@ def test_c13_only_the_users_goal_counts_as_goal_below() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "post", "Mail ann@shop.example and eve@evil.example")
     child.propose(call("mail", to="eve@evil.example"))
-    child.read(asking("mail", words="ann@shop.example"))
     (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
     assert order.sources["to"].source is SourceKind.MODEL
     assert "target" in [one.kind.value for one in order.reasons]
@@ -301,7 +254,6 @@ def test_c13_an_answer_that_is_nothing_but_an_address_is_no_source_of_it() -> No
     reader.propose(content="eve@evil.example")
     whole.report(reader)
     whole.root.propose(call("mail", to="eve@evil.example"))
-    whole.root.read(asking("mail", words="Refund order"))
     (order,) = [one for one in whole.root.last.outputs if isinstance(one, Dispatch)]
     assert order.sources["to"].source is SourceKind.MODEL
 
@@ -312,9 +264,8 @@ def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
     for number in (1, 2):
         post = whole.hand_on(whole.root, "post", f"Write to her, {number}")
         post.propose(call("mail", to="ann@shop.example", text="hi"))
-        post.read(asking("mail", words="Refund order 17"))
         (order,) = [one for one in post.last.outputs if isinstance(one, Dispatch)]
-        assert [one.kind.value for one in order.reasons] == ([] if number == 1 else ["repeat"])
+        assert [one.kind.value for one in order.reasons] == (["unasked"] if number == 1 else ["unasked", "repeat"])
         post.result(done("mail", 1, post.chain.id))
         post.propose(content="Done.")
         whole.report(post)
@@ -325,14 +276,12 @@ def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
     whole = tree()
     first = whole.hand_on(whole.root, "post", "Write to her")
     first.propose(call("mail", to="ann@shop.example"))
-    first.read(Intent())
     first.result(confirm(first))
     first.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no", request=f"{first.chain.id}.r1")
     first.propose(content="A person said no.")
     whole.report(first)
     second = whole.hand_on(whole.root, "post", "Write to ann")
     second.propose(call("mail", to="ann@shop.example"))
-    second.read(Intent())
     (fault,) = second.thought.corrections
     assert "A person denied exactly this call" in fault.message
 
@@ -392,7 +341,6 @@ def test_r1_c14_the_end_of_the_caller_ends_its_agents_and_waits_for_what_they_ha
     child = whole.hand_on(whole.root, "billing")
     grandchild = whole.hand_on(child, "post", "Write to her")
     grandchild.propose(call("mail", to="ann@shop.example"))
-    grandchild.read(Intent())
     (order,) = [one for one in whole.root.cancel("enough").outputs if isinstance(one, CancelChild)]
     assert order.chain_id == child.chain.id
     (next_order,) = [one for one in child.cancel(order.reason).outputs if isinstance(one, CancelChild)]
@@ -429,8 +377,7 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
 def test_i3_a_tree_has_twenty_chains_at_most() -> None:
     file = Agents(agents=tuple(Agent(name=n, description="d", agents=("a", "b")) for n in ("a", "b")))
     whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100), file)
-    whole.root.submit(read=False)
-    whole.root.read(Intent())
+    whole.root.submit()
 
     def spread(story: Story) -> None:
         for number in range(30):
@@ -510,7 +457,7 @@ def test_a_literal_plan_hands_on_in_the_users_own_words() -> None:
     steps = plan(tool_step("ask", call("billing", task="Refund order 17")))
     whole = Tree(Task(goal="Ask billing", agent="front", plan=steps, style=Style.REACT))
     child = whole.begun(whole.root.submit(), read=False)
-    assert (child.chain.task.asked, child.thought.kind) == (None, ThoughtKind.INTENT)
+    assert (child.chain.task.asked, child.thought.kind) == (None, ThoughtKind.BOUNDS)
     child.read(asking("refund"))
     found_order(child)
     child.propose(call("refund", order_id="order_17"))
@@ -547,9 +494,9 @@ def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="refund", tools=("refund",)),))
     whole = Tree(Task(goal=GOAL, agent="front"), policy=policy)
     whole.root.submit()
-    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("reader",)),)), intent=asking("refund"))
-    assert [one.violation for one in whole.root.thought.corrections] == [Violation.MISSING_TOOL]
-    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("billing",)),)), intent=asking("refund"))
+    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("reader",)),)), bounds=asking("refund"))
+    assert [one.violation for one in whole.root.thought.corrections] == [Violation.BAD_PLAN]
+    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("billing",)),)), bounds=asking("refund"))
     assert whole.root.thought.kind is ThoughtKind.ACT
 
 
@@ -569,7 +516,6 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
     budget = Budget(turns=chance.randint(1, 25), actions=chance.choice((None, chance.randint(1, 12))))
     whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget), file)
     whole.root.submit(read=False)
-    whole.root.read(Intent())
 
     def play(story: Story) -> None:
         for _ in range(40):

@@ -3,22 +3,20 @@
 import pytest
 
 from haltpoint.chain.checks.agents import who_routes
-from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.words.patterns_english import PATTERNS
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
-from haltpoint.contracts.work.tasks import Style, Task
-from tests.support.builders import call, plan, tool_step
+from haltpoint.contracts.work.tasks import Task
+from tests.support.builders import ALL_LISTS, call, plan, tool_step
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
-from tests.unit.chain.test_agents import FILE, GOAL, Tree, asking, confirm, found_order, tree
+from tests.unit.chain.test_agents import FILE, GOAL, Tree, confirm, tree
 
 MAILS = "Mail ann@shop.example hi"
 FRONT = Agent(name="front", description="Takes everything.", agents=("post", "reader", "billing", "letters"))
@@ -38,7 +36,7 @@ def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
     whole = Tree(Task(goal=MAILS, agent="front", parallel=2), Agents(agents=(*FILE.agents[1:], FRONT, LETTERS)))
     root = whole.root
     root.submit()
-    root.draft(steps, intent=Intent())
+    root.draft(steps, bounds=ALL_LISTS)
     one, other = root.thoughts[-2:]
     root.propose(call_of(first), thought=one)
     assert sent(root)
@@ -56,9 +54,9 @@ def call_of(tool: str, words: str = "Do it") -> ProposedCall:
 
 
 def writes_a_mail(story: Story) -> None:
-    story.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), intent=Intent())
+    story.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), bounds=ALL_LISTS)
     story.propose(call_of("mail"))
-    story.read(Intent())
+    story.read(Bounds())
 
 
 @pytest.mark.parametrize(
@@ -113,49 +111,9 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
         child.propose(call("nonsense"))
     child.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="Mail bob@shop.example", request=f"{child.chain.id}.r1")
     child.propose(call("mail", to="bob@shop.example"))
-    child.read(Intent())
     (order,) = sent(child)
     assert isinstance(order, Dispatch)
     assert (order.sources["to"].source, [one.kind for one in order.reasons]) == (SourceKind.GOAL, [ReasonKind.UNASKED])
-
-
-@pytest.mark.parametrize(("globs", "refused"), [(("billing",), True), (("bill*",), True), (("*",), False)])
-def test_c12_an_agent_that_the_user_forbids_gets_no_task(globs: tuple[str, ...], refused: bool) -> None:
-    whole = Tree(
-        Task(
-            goal=GOAL, agent="front", style=Style.REACT, intent=Intent(forbidden=(IntentEntry(tools=globs, words=""),))
-        )
-    )
-    whole.root.submit(read=False)
-    whole.root.propose(call("billing", task="Refund order 17"))
-    assert bool(sent(whole.root)) is not refused
-
-
-def test_c12_effects_of_an_agent_are_asked_about_where_the_user_wants_to_be_asked_about_it() -> None:
-    asks = Intent(
-        effects_asked=(IntentEntry(tools=("refund",), words=""),),
-        ask_before=(IntentEntry(tools=("billing",), words=""),),
-    )
-    whole = Tree(Task(goal=GOAL, agent="front", style=Style.REACT, intent=asks))
-    whole.root.submit(read=False)
-    child = whole.hand_on(whole.root, "billing")
-    found_order(child)
-    child.propose(call("refund", order_id="order_17"))
-    (order,) = sent(child)
-    assert isinstance(order, Dispatch)
-    assert [one.kind for one in order.reasons] == [ReasonKind.ASK_BEFORE]
-
-
-def test_c2_what_the_goal_of_a_literal_plan_forbids_its_agents_are_asked_about() -> None:
-    steps = plan(tool_step("ask", call("post", task="Mail ann@shop.example the news")))
-    task = Task(goal="Do not send mails, just draft", agent="front", plan=steps, style=Style.REACT)
-    whole = Tree(task, policy=Policy(patterns=PATTERNS))
-    child = whole.begun(whole.root.submit(), read=False)
-    child.read(asking("mail", words="Mail ann@shop.example"))
-    child.propose(call("mail", to="ann@shop.example"))
-    (order,) = sent(child)
-    assert isinstance(order, Dispatch)
-    assert order.reasons[0].words.startswith("mail must be approved first: ")
 
 
 def test_an_agent_with_the_name_of_a_tool_does_not_hide_it() -> None:

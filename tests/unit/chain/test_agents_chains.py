@@ -7,7 +7,6 @@ import pytest
 
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.tasks import MOST_CHAINS, Style, Task
 from tests.support.builders import call
 from tests.unit.chain.test_agents import GOAL, Tree
@@ -19,7 +18,7 @@ FILE = Agents(
 
 
 def whole_tree() -> Tree:
-    tree = Tree(Task(goal=GOAL, agent="one", style=Style.REACT, max_turns=100, intent=Intent()), FILE)
+    tree = Tree(Task(goal=GOAL, agent="one", style=Style.REACT, max_turns=100), FILE)
     tree.root.submit(read=False)
     return tree
 

@@ -7,16 +7,15 @@ import pytest
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.checks.strategies import by_load, by_rule, by_skill, in_turn
 from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.chain.words.routing import by_load, by_rule, by_skill, in_turn
 from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent
 from haltpoint.contracts.work.routing import Decided, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
-from tests.support.builders import call, plan, spec, tool_step
+from tests.support.builders import ALL_LISTS, call, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
 BILLING = Agent(name="billing", description="d", skills=("invoice", "refund", "credit card"))
@@ -222,7 +221,7 @@ TO_FRONT = Rule(id="orders", agent="front", match="order")
 
 def test_i1_a_task_that_a_rule_routes_is_the_agents_own_as_if_it_had_named_this_one() -> None:
     agents = with_front(Strategy.RULE, TO_FRONT)
-    task = Task(goal="Look at order 17", mode=Mode.ADVISORY, intent=Intent())
+    task = Task(goal="Look at order 17", mode=Mode.ADVISORY, bounds=ALL_LISTS)
     story, named = submitted(task, agents), submitted(structs.replace(task, agent="front"), agents)
     assert story.chain.task == named.chain.task
     assert story.chain.deadline == START + 60_000
@@ -296,7 +295,7 @@ def chosen(story: Story, *targets: str, **more: Any) -> None:
 
 
 def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_that_it_names() -> None:
-    story = submitted(Task(goal="g", intent=Intent()), with_front(Strategy.FUNCTION, **BY_FUNCTION))
+    story = submitted(Task(goal="g", bounds=ALL_LISTS), with_front(Strategy.FUNCTION, **BY_FUNCTION))
     assert (story.chain.status, story.told("chain.started")) == (ChainStatus.PLANNING, [])
     assert (story.thought.kind, story.thought.thought_id, story.thought.step_id) == (
         ThoughtKind.ROUTE,

@@ -735,7 +735,7 @@ def handle(steps: Plan = AT_ONCE) -> ToolSpec:
     return skill("handle", steps, provenance={"who": ("find.id",)})
 
 
-def test_c2_a_call_of_a_skill_that_never_ran_is_not_what_the_users_words_asked_for() -> None:
+def test_c3_a_call_of_a_skill_that_never_ran_keeps_no_promise() -> None:
     asks_to_send = Policy(patterns=(Pattern(id="send", pattern="send", tools=("send",)),))
     task = Task(goal="send it to john", style=Style.REACT, context={"who": "john"})
     story = Story(task, *tools(FIND, SEND, handle()), policy=asks_to_send)
@@ -746,7 +746,7 @@ def test_c2_a_call_of_a_skill_that_never_ran_is_not_what_the_users_words_asked_f
     tell_parent(story, child)
     story.propose(content="Done.")
 
-    assert [one["violation"] for one in story.told("contract.violated")] == ["missing_tool"]
+    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
 
 
 # ---- any order ------------------------------------------------------------------------------------------------------

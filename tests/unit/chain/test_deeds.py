@@ -13,7 +13,7 @@ from haltpoint.chain.model.limits import World
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from tests.support.builders import asks, call, failed, literal_task, plan, spec
@@ -171,7 +171,7 @@ FIND = spec("find")
 
 
 def never(told: Story) -> list[tuple[str, str, str]]:
-    return [(one.tool, one.says, one.why.value) for one in told.chain.unfulfilled]
+    return [(one.tool, one.says, one.why.value) for one in told.chain.not_done]
 
 
 def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
@@ -197,16 +197,15 @@ def test_f1_what_the_steps_of_a_drafted_plan_require_and_did_not_reach_is_not_do
     )
     if end == "failed":
         told.propose(call("find"))
-        told.result(failed(ErrorType.PERMISSION))
+        told.due(at=told.chain.deadline)
     else:
         told.cancel("enough")
     assert told.chain.status.value == end
-    assert never(told) == [("send_message", "Send a message to a person", "never_executed")]
+    assert never(told)[-1] == ("send_message", "Send a message to a person", "not_called")
 
 
 PAY = spec("pay", read_only=False)
 SMS = spec("sms", read_only=False)
-ASKED = Intent(effects_asked=(IntentEntry(tools=("pay",), words="pay her"), IntentEntry(tools=("sms",), words="tell")))
 
 
 def cancelled(told: Story) -> None:
@@ -218,12 +217,10 @@ def too_late(told: Story) -> None:
 
 
 def gives_up(told: Story) -> None:
-    told.propose(give_up=True)
-    for _ in range(9):
-        if not told.chain.status.final and not told.chain.requests:
-            told.propose(give_up=True)
+    told.end()
     if told.chain.requests:
-        told.answer(RequestKind.ESCALATION, Choice.ABORT)
+        told.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT)
+    told.say("It is over.")
 
 
 @pytest.mark.parametrize("end", [cancelled, too_late, gives_up])
@@ -247,23 +244,14 @@ def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
     end(told)
     assert told.chain.status.final
     assert [one[0] for one in never(told)] == missing
-    assert {one[2] for one in never(told)} == {"never_executed"}
+    assert {one[2] for one in never(told)} == {"left_out" if end is gives_up else "not_called"}
 
 
 @pytest.mark.parametrize("end", [cancelled, too_late])
-def test_f1_what_the_goal_asks_for_is_not_done_at_every_end_beside_what_a_step_or_an_action_tells(
-    end: Callable[[Story], None],
-) -> None:
+def test_f1_what_an_open_ended_task_required_is_not_done_at_every_end(end: Callable[[Story], None]) -> None:
     told = Story(Task(goal="pay her and tell", style=Style.REACT), FIND, PAY, SMS)
     told.submit(read=False)
-    told.read(ASKED)
-    told.propose(call("find"))
-    told.result()
-    end(told)
-    assert never(told) == [("pay", "pay her", "unfulfilled"), ("sms", "tell", "unfulfilled")]
-    told = Story(Task(goal="pay her and tell"), FIND, PAY, SMS)
-    told.submit()
-    told.draft(plan(Step(id="a", required_tools=("sms",)), Step(id="b", required_tools=("pay",))), intent=ASKED)
+    told.read(Bounds(required_tools=("pay", "sms")))
     told.propose(call("sms"))
     end(told)  # of the message its action tells
-    assert never(told) == [("pay", "Pay", "never_executed")]
+    assert never(told) == [("pay", "Pay", "not_called")]

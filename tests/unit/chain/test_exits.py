@@ -7,21 +7,31 @@ import pytest
 from haltpoint.chain.checks.goal import goal_of
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.state import ChainError
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
+from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import call, failed, plan, spec
+from haltpoint.contracts.work.thoughts import Violation
+from tests.support.builders import asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 LOOKUP = spec("lookup")
 SEND = spec("send", read_only=False)
+SEND_TO = spec("send", read_only=False, provenance={"to": ("lookup.id",)})
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="send", target=Target(id="f"), message="Sure?"),
+)
 SENDING = Policy(patterns=(Pattern(id="send", pattern="tell", tools=("send",)),))
 WHICH = "There are two Johns. Which one do you mean?"
 
@@ -55,19 +65,6 @@ def test_c11_the_last_sentence_decides_whether_words_are_a_question(words: str, 
     assert is_question(words) is asks
 
 
-@pytest.mark.parametrize("mode", ["strict", "advisory"])
-@pytest.mark.parametrize("error", [ErrorType.NOT_FOUND, ErrorType.RATE_LIMIT])
-def test_c11_words_behind_an_error_end_a_tool_step_as_failed_without_a_strike(error: ErrorType, mode: str) -> None:
-    story = told(FIND, mode=mode)
-    story.propose(call("lookup"))
-    story.result(failed(error, "no such contact"))
-    story.propose(content="I could not find John.")
-
-    assert story.chain.status is ChainStatus.FAILED
-    assert story.chain.answer == "no such contact"
-    assert story.told("contract.violated") == []
-
-
 def test_c11_words_behind_a_success_are_a_strike() -> None:
     story = told(Step(id="both", required_tools=("lookup", "send")))
     story.propose(call("lookup"))
@@ -75,15 +72,6 @@ def test_c11_words_behind_a_success_are_a_strike() -> None:
     story.propose(content="That is all.")
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
-
-
-def test_c11_words_behind_an_error_end_an_open_ended_step_that_lacks_what_the_goal_asks_for() -> None:
-    story = told(style="react", policy=SENDING)
-    story.propose(call("send"))
-    story.result(failed(ErrorType.NOT_FOUND, "nobody has this name"))
-    story.propose(content="Nobody has this name.")
-
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "nobody has this name")
 
 
 def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_model() -> None:
@@ -101,15 +89,6 @@ def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_mo
     assert story.statuses == {"find": "completed"}
 
 
-def test_c11_a_question_in_a_reasoning_step_of_a_plan_goes_to_a_person() -> None:
-    story = told(Step(id="think"), Step(id="more", dependencies=("think",)))
-    story.propose(content="Formal or friendly?")
-    assert story.chain.status is ChainStatus.AWAITING_INPUT
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="friendly")
-    story.propose(content="Then: hi John.")
-    assert story.statuses == {"think": "completed", "more": "in_progress"}
-
-
 def test_c4_a_question_that_nothing_waits_for_is_the_result() -> None:
     """A translation, a draft, a question for a poll."""
     story = told(Step(id="translate"))
@@ -122,21 +101,6 @@ def test_c4_a_draft_that_ends_in_a_question_is_no_question_to_a_person() -> None
     story = told(Step(id="draft"), Step(id="send", required_tools=("send",), dependencies=("draft",)))
     story.propose(content="Hi Bob,\nwhen do you have time?")
     assert (story.statuses["draft"], story.questions) == ("completed", [])
-
-
-def test_c11_the_same_question_is_asked_once_and_a_step_asks_three_at_most() -> None:
-    story = told(FIND)
-    for number in range(MOST_QUESTIONS):
-        story.propose(content=f"Question {number}?")
-        story.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
-        assert story.chain.strikes == 0
-        if number == 0:
-            story.propose(content=" question  0?")
-            assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
-    story.propose(content="One more?")
-
-    assert len(story.questions) == MOST_QUESTIONS
-    assert len(story.told("contract.violated")) == 2
 
 
 def test_c11_polite_words_at_the_end_of_an_open_ended_task_are_its_answer() -> None:
@@ -187,3 +151,283 @@ def test_c11_nobody_answers_a_question_while_planning() -> None:
     story.due("c.r1", at=story.now + 25 * 3_600_000)
     assert story.chain.error is not None
     assert story.chain.error.code == "HP-210"
+
+
+def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more() -> None:
+    story = told(FIND)
+    story.propose(content=WHICH)
+    story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
+    story.propose(content="Really John Smith?")
+
+    assert len(story.questions) == 1
+    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+
+
+# ---- end_step (C11)
+
+
+def at_send(*, mode: str = "strict", data: str = "{}", **step: Any) -> Story:
+    """A plan whose first step has looked something up, with this result; now it is the turn of the step that sends."""
+    story = told(FIND, Step(id="send", required_tools=("send",), dependencies=("find",), **step), mode=mode)
+    story.propose(call("lookup", query="overdue"))
+    story.result(data=data)
+    return story
+
+
+def ended(story: Story) -> tuple[str, bool]:
+    """How the step that sends is, and whether a person is asked."""
+    return story.statuses["send"], story.chain.status is ChainStatus.ESCALATED
+
+
+@pytest.mark.parametrize("outcome", ["impossible", "not_needed"])
+def test_c11_a_step_behind_a_reading_that_was_not_struck_is_skipped(outcome: str) -> None:
+    story = at_send(data='{"ids": ["a"]}')
+    story.end("Nobody is overdue.", outcome)
+
+    assert ended(story) == ("skipped", False)
+    assert story.chain.left_out == (LeftOut(tools=("send",), reason="Nobody is overdue."),)
+    assert story.told("contract.violated") == []
+    [receipt] = story.resolved
+    assert (receipt.action.id, receipt.action.tool) == ("c.send.1", "end_step")
+
+
+@pytest.mark.parametrize(
+    ("data", "left_out"),
+    [
+        ("{}", True), ('{"ids": []}', True), ('{"ids": [], "count": 0, "query": "overdue"}', True),
+        ('{"ids": ["a"]}', False), ('{"count": 3}', False),
+    ],
+)  # fmt: skip
+def test_c11_a_step_that_was_struck_is_skipped_behind_an_empty_reading_alone(data: str, left_out: bool) -> None:
+    """A lazy model behind a lookup: what was found is no reason."""
+    story = at_send(data=data)
+    story.propose(content="I do not want to.")
+    story.end("Not now.", "not_needed")
+
+    assert ended(story) == (("skipped", False) if left_out else ("waiting", True))
+
+
+def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> None:
+    story = told(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
+    story.propose(call("lookup"))
+    story.result(failed(ErrorType.NOT_FOUND, "no such contact"))
+    story.propose(content="There is no John.")
+    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+    story.end("There is no John.")
+    assert story.statuses == {"find": "skipped", "send": "in_progress"}
+    story.end("There is no John.")
+    assert story.statuses["send"] == "skipped"
+    story.say("There is no John.")
+    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, True)
+    assert [(one.tool, one.why, one.message) for one in story.chain.not_done] == [
+        ("lookup", WhyNot.LEFT_OUT, "There is no John."),
+        ("send", WhyNot.LEFT_OUT, "There is no John."),
+    ]
+
+
+def unread() -> Story:
+    """A step that sends, and no reading anywhere."""
+    return told(Step(id="send", required_tools=("send",)))
+
+
+def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> None:
+    story = unread()
+    story.end("It is late.", "not_needed")
+    [asked] = story.questions
+    assert (asked.request.kind, asked.request.action_id) == (RequestKind.LEAVE_OUT, "c.send.1")
+    assert asked.question == "The model wants to end step 'send' without send (not_needed): It is late."
+    story.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT)
+
+    assert ended(story) == ("skipped", False)
+    assert story.chain.left_out == (LeftOut(tools=("send",), reason="It is late."),)
+    story.say("It was left out.")
+    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, True)
+
+
+def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
+    story = unread()
+    story.end("It is late.", "not_needed")
+    story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="do it")
+
+    assert story.chain.actions["c.send.1"].data == ('{"answer":"A person insists on it: do it","said":"do it"}')
+    assert story.thought.receipts == ("c.send.1",)
+    story.end("It is late.", "not_needed")
+    assert [one.violation for one in story.thought.corrections] == [Violation.UNFOUNDED_END]
+    assert len(story.questions) == 1
+    story.propose(content="It is late.")
+    story.propose(content="It is late.")
+    assert story.chain.status is ChainStatus.ESCALATED
+
+
+def test_c11_an_answer_that_is_not_given_fails_the_step() -> None:
+    story = unread()
+    story.end()
+    story.due("c.r1", at=story.now + 25 * 3_600_000)
+    assert story.chain.error is not None
+    assert (story.chain.error.code, story.statuses) == ("HP-210", {"send": "failed"})
+
+
+@pytest.mark.parametrize("mode", ["advisory", "off"])
+def test_c11_in_no_other_mode_a_person_is_asked(mode: str) -> None:
+    story = told(Step(id="send", required_tools=("send",)), mode=mode)
+    story.end()
+    assert ended(story) == ("skipped", False)
+
+
+def test_c11_a_person_who_has_answered_the_model_may_be_the_reason() -> None:
+    story = unread()
+    story.propose(content="Shall I really?")
+    story.answer(RequestKind.INPUT, Choice.ANSWER, text="stop, forget it")
+    story.propose(content="I leave it.")
+    story.end("A person said stop.", "not_needed")
+
+    assert ended(story) == ("skipped", False)
+
+
+@pytest.mark.parametrize("by_pattern", [False, True])
+def test_c11_an_optional_step_is_left_out_unless_the_task_requires_it(by_pattern: bool) -> None:
+    step = Step(id="send", required_tools=("send",), optional=True)
+    story = told(step, policy=SENDING if by_pattern else None)
+    story.end("Not needed.", "not_needed")
+
+    assert ended(story) == (("waiting", True) if by_pattern else ("skipped", False))
+
+
+@pytest.mark.parametrize("in_words", [False, True])
+def test_c11_after_an_error_a_step_of_a_plan_fails_with_the_tools_words(in_words: bool) -> None:
+    story = unread()
+    story.propose(call("send"))
+    story.result(failed(ErrorType.RATE_LIMIT, "too many today"))
+    if in_words:
+        story.propose(content="It cannot be sent.")
+    else:
+        story.end()
+
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "too many today")
+    assert story.chain.error == ChainError("HP-205", "send: RATE_LIMIT: too many today", "send")
+    assert story.told("contract.violated") == []
+
+
+def test_c11_after_an_error_an_open_ended_step_is_skipped_and_its_words_are_the_answer() -> None:
+    story = told(style="react", policy=SENDING)
+    story.propose(call("send"))
+    story.result(failed(ErrorType.PERMISSION, "not yours"))
+    story.propose(content="I may not write to John.")
+
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "I may not write to John.")
+    assert (story.statuses, story.chain.unfinished) == ({"react": "skipped"}, True)
+
+
+def test_c11_after_a_no_words_end_the_step() -> None:
+    story = told(Step(id="send", required_tools=("send",), may_fail=True))
+    story.propose(call("send"))
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="not today")
+    story.propose(content="Then not.")
+
+    assert story.statuses == {"send": "failed"}
+
+
+def test_c11_none_of_the_options_of_a_lookup_is_a_no_and_no_reading() -> None:
+    story = told(FIND)
+    story.propose(call("lookup"))
+    story.result(asks("u1", "u2"))
+    story.answer(RequestKind.CLARIFICATION, Choice.NONE)
+    story.propose(content="It is none of them.")
+
+    assert story.statuses == {"find": "failed"}
+    assert story.told("contract.violated") == []
+
+
+def test_c11_an_error_that_a_success_came_after_is_no_reason() -> None:
+    story = told(Step(id="both", required_tools=("lookup", "send")))
+    story.propose(call("send"))
+    story.result(failed(ErrorType.RATE_LIMIT))
+    story.propose(call("lookup"))
+    story.result(data='{"id": "u1"}')
+    story.propose(content="It cannot be sent.")
+
+    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+
+
+def test_c11_what_is_beside_the_end_of_a_step_runs_before_it_and_not_after_it() -> None:
+    story = at_send(data='{"ids": ["a"]}')
+    story.propose(call("end_step", outcome="not_needed", reason="Nobody."), call("send"))
+    assert (story.tools_called, story.statuses["send"]) == (["lookup"], "skipped")
+    assert story.never_executed == [("send", "the step ends")]
+
+    story = at_send(data='{"ids": ["a"]}')
+    story.propose(call("send"), call("end_step", outcome="not_needed", reason="Nobody."))
+    story.result()
+    assert (story.tools_called, story.statuses["send"]) == (["lookup", "send"], "completed")
+
+
+def test_c11_a_step_that_owes_nothing_ends_completed() -> None:
+    story = told(Step(id="think"))
+    story.end("Enough.", "not_needed")
+    assert (story.statuses, story.chain.left_out) == ({"think": "completed"}, ())
+
+
+def test_c6_a_wrong_call_of_end_step_is_refused_like_any() -> None:
+    story = unread()
+    story.propose(call("end_step", outcome="tired"))
+    [correction] = story.thought.corrections
+    assert correction.violation is Violation.BAD_ARGUMENTS
+    assert "reason" in correction.message
+
+
+def test_c1_no_plan_promises_or_calls_end_step() -> None:
+    story = told(Step(id="end", required_tools=("end_step",)))
+    assert [one.violation for one in story.thought.corrections] == [Violation.BAD_PLAN]
+    story = Story(Task(plan=plan(tool_step("a", call("end_step", outcome="not_needed", reason="x")))), LOOKUP)
+    story.submit()
+    assert story.chain.error is not None
+    assert "internal" in story.chain.error.message
+
+
+@pytest.mark.parametrize(
+    ("required", "offered"), [(("send",), True), (("lookup",), False), (("lookup", "send"), True), ((), False)]
+)
+def test_c11_end_step_is_offered_where_an_effect_is_due(required: tuple[str, ...], offered: bool) -> None:
+    assert told(Step(id="s", required_tools=required)).thought.may_end is offered
+
+
+def test_c11_where_only_a_lookup_is_missing_end_step_is_offered_after_an_error_or_a_correction() -> None:
+    story = told(FIND)
+    story.propose(content="Hm.")
+    assert story.thought.may_end
+    story = told(FIND)
+    story.propose(call("lookup"))
+    story.result(failed(ErrorType.SERVER))
+    assert story.thought.may_end
+
+
+def test_c11_a_failed_step_that_only_reads_fails_nothing_unless_a_later_promise_takes_its_values() -> None:
+    other = spec("other")
+    story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
+    story.submit()
+    send = Step(id="send", required_tools=("send",))
+    story.draft(plan(Step(id="other", required_tools=("other",)), send))
+    story.propose(call("other"))
+    story.result(failed(ErrorType.SERVER))
+    story.end()
+    assert story.statuses == {"other": "failed", "send": "in_progress"}
+
+    story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
+    story.submit()
+    story.draft(plan(FIND, send))
+    story.propose(call("lookup"))
+    story.result(failed(ErrorType.SERVER))
+    story.end()
+    assert story.chain.status is ChainStatus.FAILED
+
+
+def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:
+    story = unread()
+    for _ in range(3):
+        story.propose(content="Done.")
+    story.answer(RequestKind.ESCALATION, Choice.SKIP, text="not today")
+
+    assert story.statuses == {"send": "skipped"}
+    story.say("It was left out.")
+    assert [(one.why, one.message) for one in story.chain.not_done] == [(WhyNot.LEFT_OUT, "not today")]

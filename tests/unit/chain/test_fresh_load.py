@@ -3,11 +3,10 @@
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.work.intent import Intent, IntentEntry
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import OK, call, failed, spec
+from tests.support.builders import OK, call, spec
 from tests.unit.chain.story import Story
 
 ID = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
@@ -23,7 +22,7 @@ def with_a_case() -> Story:
     """Step e is before a person, because of a call of a proposal that was refused; step a thinks."""
     story = Story(Task(goal="look, and send it", parallel=2), *TOOLS, policy=Policy(strikes=1, actions_per_turn=2))
     story.submit()
-    story.draft(PLAN, intent=Intent(effects_asked=(IntentEntry(tools=("send",), words="send it"),)))
+    story.draft(PLAN, bounds=Bounds(required_tools=("send",)))
     story.propose(call("send", id="u1"), thought=story.thoughts[2])
     assert story.chain.status is ChainStatus.ESCALATED
     return story
@@ -38,19 +37,19 @@ def test_d3_a_refused_proposal_does_not_come_back_when_a_result_is_given_by_hand
 
 
 def test_d3_a_case_that_is_withdrawn_because_the_chain_fails_leaves_nothing_to_act_on() -> None:
-    story = Story(Task(goal="look, and send it", parallel=3), *TOOLS, policy=Policy(strikes=1, actions_per_turn=2))
+    save, rules = spec("save", read_only=False), Policy(strikes=1, actions_per_turn=2)
+    story = Story(Task(goal="look, and send it", parallel=3), *TOOLS, save, policy=rules)
     story.submit()
-    steps = (Step(id="b", required_tools=("find",)), *PLAN.steps)
-    story.draft(Plan(steps=steps), intent=Intent(effects_asked=(IntentEntry(tools=("send",), words="send it"),)))
+    steps = (Step(id="b", required_tools=("find",)), Step(id="a", required_tools=("save",)), *PLAN.steps[1:])
+    story.draft(Plan(steps=steps), bounds=Bounds(required_tools=("send",)))
     b, a, e = story.thoughts[1:4]
     story.propose(call("find"), thought=b)
     story.propose(call("find", n=1), thought=e)
     find, other = (one.action for one in story.dispatches)
     story.result(OK, "{}", other)
-    story.propose(call("look"), thought=a)
     story.propose(call("send", id="u1"), thought=story.thought)
     assert story.chain.status is ChainStatus.ESCALATED
-    story.result(failed(ErrorType.PERMISSION), "{}", story.action)
+    story.no_thought(a.thought_id)
     assert story.chain.failing is not None
     before = story.chain
     story.take(story.proposals[story.thought.thought_id], thought=story.thought)

@@ -9,7 +9,6 @@ import pytest
 
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainError
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -53,7 +52,6 @@ def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_mid
     told = planned(step, policy=Policy(actions_per_turn=9))
     calls = (call("lookup"), call("send", to="x"))
     told.propose(*calls, *calls, *calls)
-    told.read(None)  # whether the goal asks for send
     for _ in range(3):
         told.result()
 
@@ -123,22 +121,25 @@ def open_ended(**task: Any) -> Story:
     return told
 
 
-def test_c2_complete_does_not_end_an_open_step_while_the_users_words_ask_for_a_tool() -> None:
+def test_b2_complete_ends_no_open_step_and_words_do_when_the_required_tool_has_succeeded() -> None:
     told = open_ended()
     assert told.statuses == {"react": "in_progress"}
     told.propose(content="It is there.")
-    assert [one.violation for one in told.thought.corrections] == [Violation.MISSING_TOOL]
+    assert [one.violation for one in told.thought.corrections] == [Violation.NO_CALL]
     told.propose(call("save"))
     told.result(COMPLETE)
+    assert told.statuses == {"react": "in_progress"}
+    told.propose(content="It is saved.")
 
     assert told.statuses == {"react": "completed"}
 
 
-def test_c2_in_advisory_mode_complete_ends_it_and_the_step_says_so() -> None:
+def test_d4_in_advisory_mode_words_end_an_open_step_and_it_says_so() -> None:
     told = open_ended(mode="advisory")
+    told.propose(content="It is there.")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
-    assert [(one["violation"], one["pattern"]) for one in told.told("contract.violated")] == [("missing_tool", "save")]
+    assert [(one["violation"], one["tool"]) for one in told.told("contract.violated")] == [("no_call", "save")]
 
 
 # ---- turns used up (C2, D2)
@@ -167,6 +168,8 @@ def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case(
     told.answer(RequestKind.ESCALATION, Choice.RETRY)
     told.propose(call("save"))
     told.result(COMPLETE)
+    told.answer(RequestKind.ESCALATION, Choice.CONTINUE)
+    told.propose(content="It is saved.")
     assert told.statuses == {"react": "completed"}
 
 
@@ -174,14 +177,21 @@ def test_d4_in_advisory_mode_they_end_the_step_and_it_says_so() -> None:
     told = out_of_turns(mode="advisory")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
-    assert [(one["violation"], one["pattern"]) for one in told.told("contract.violated")] == [("missing_tool", "save")]
+    assert [(one["violation"], one["tool"]) for one in told.told("contract.violated")] == [("no_call", "save")]
 
 
-@pytest.mark.parametrize("task", [{"mode": "off"}, {"patterns_off": ("save",)}, {"goal": "look it up"}])
-def test_turns_used_up_where_no_words_ask_for_a_tool_fail_the_step(task: dict[str, Any]) -> None:
+@pytest.mark.parametrize("task", [{"patterns_off": ("save",)}, {"goal": "look it up"}])
+def test_d2_turns_used_up_where_nothing_is_due_are_a_case_too(task: dict[str, Any]) -> None:
     told = out_of_turns(**task)
 
-    assert told.chain.error == ChainError("HP-203", "not complete after 1 proposal of the model", "react")
+    assert told.thoughts[-1].in_words
+    assert told.chain.status is ChainStatus.ESCALATED
+
+
+def test_d2_turns_used_up_in_mode_off_end_the_step() -> None:
+    told = out_of_turns(mode="off")
+
+    assert (told.statuses, told.told("contract.violated")) == ({"react": "completed"}, [])
 
 
 # ---- given by hand (D3)
@@ -517,13 +527,3 @@ def test_c6_a_literal_plan_and_its_hooks_need_no_origins() -> None:
 
 
 # ---- the honest way out (C11)
-
-
-def test_c11_a_step_whose_calls_all_succeeded_cannot_be_given_up() -> None:
-    told = planned(Step(id="save", required_tools=("save",)))
-    told.propose(call("lookup"))
-    told.result()
-    told.propose(give_up=True)
-
-    assert told.statuses == {"save": "in_progress"}
-    assert [one.violation for one in told.thought.corrections] == [Violation.UNFOUNDED_FAIL]

@@ -8,7 +8,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Retry
-from haltpoint.contracts.work.plans import Siblings
+from haltpoint.contracts.work.plans import Siblings, Step
 from haltpoint.contracts.work.tasks import Budget, Style, Task
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
@@ -227,13 +227,14 @@ def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
 
 
 def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> None:
-    story = Story(Task(goal="read it", style=Style.REACT, parallel=2), READ, spec("look"))
+    story = Story(Task(goal="read it", parallel=2), READ, spec("look"))
     story.submit()
+    story.draft(plan(Step(id="read", allowed_tools=("read", "look"))))
     story.propose(call("read"), call("look"))
     first, second = (one.action for one in story.dispatches)
     story.result(busy(), action=first)
     story.result(Outcome(success=True, next_action=NextAction.COMPLETE), action=second)
-    assert story.statuses == {"react": "completed"}
+    assert story.statuses == {"read": "completed"}
     assert story.chain.actions[first.id].outcome == busy()
     story.due(at=story.now + 10_000)
     assert len(story.dispatches) == 2

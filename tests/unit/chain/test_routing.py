@@ -16,12 +16,12 @@ from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import SUPERVISOR, Decided, OnBound, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call, failed, plan, spec, tool_step
+from tests.support.builders import call, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 from tests.unit.chain.test_agents import TOOLS, Tree
 
@@ -50,7 +50,7 @@ def routing(
     )
     tree.root.submit(read=False)
     if mode is not Mode.OFF:
-        tree.root.read(Intent())
+        tree.root.read(Bounds())
     return tree
 
 
@@ -236,17 +236,6 @@ def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
     assert tree.root.chain.routing.rounds == 1
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
-
-
-def test_c11_it_may_give_up_for_what_a_tool_of_it_said() -> None:
-    tree = routing()
-    tree.root.propose(call("find_order", query="17"))
-    tree.root.result(failed(ErrorType.NOT_FOUND, "there is no order 17"))
-    tree.root.propose(content="There is no such order.")
-    assert (tree.root.chain.status, tree.root.chain.error and tree.root.chain.error.code) == (
-        ChainStatus.FAILED,
-        "HP-205",
-    )
 
 
 def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides() -> None:
@@ -472,9 +461,13 @@ def test_d3_unless_the_model_wants_another_agent() -> None:
 
 def test_c2_or_the_users_words_still_demand_a_tool() -> None:
     tree = routing(policy=Policy(patterns=(Pattern(id="back", pattern="order", tools=("refund",)),)))
-    tree.root.take(decision("billing"))
+    tree.root.take(decision("technical"))
     ended(tree)
-    for _ in range(3):
+    tree.root.propose(content="All is fine.")
+    (fault,) = tree.root.thought.corrections
+    assert "target_agents" in fault.form
+    assert "end_step" in fault.form
+    for _ in range(2):
         tree.root.propose(content="All is fine.")
     assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
 

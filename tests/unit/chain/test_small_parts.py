@@ -2,12 +2,14 @@
 
 import pytest
 
+from haltpoint.chain.checks import end_tool
 from haltpoint.chain.checks.human_tool import NAME, SPEC, question_faults, with_built_in
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.state import next_due
 from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import asks, call, plan, spec, specs
@@ -82,4 +84,5 @@ def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: lis
 
 
 def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -> None:
-    assert with_built_in(specs(spec(NAME, read_only=False), spec("note"))) == {NAME: SPEC, "note": spec("note")}
+    served = specs(spec(NAME, read_only=False), spec(END_STEP), spec("note"))
+    assert with_built_in(served) == {NAME: SPEC, END_STEP: end_tool.SPEC, "note": spec("note")}

@@ -8,11 +8,10 @@ from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision, Violation
-from tests.support.builders import call, failed, plan, spec
+from haltpoint.contracts.work.thoughts import Proposal, Violation
+from tests.support.builders import call, plan, spec
 from tests.unit.chain.story import Story
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -38,8 +37,8 @@ def thinking(**task: Any) -> Story:
     return planned(Step(id="think"), **task)
 
 
-def unread(*calls: ProposedCall, content: str = "", decision: StepDecision = StepDecision.CONTINUE) -> Proposal:
-    return Proposal(content=content, calls=calls, faults=(FAULT,), decision=decision)
+def unread(*calls: ProposedCall, content: str = "") -> Proposal:
+    return Proposal(content=content, calls=calls, faults=(FAULT,))
 
 
 def violations(told: Story) -> list[str]:
@@ -134,39 +133,6 @@ def test_d1_of_very_many_faults_a_model_is_told_the_first() -> None:
     [correction] = told.thought.corrections
     assert "call 5 names no tool; and 7 more" in correction.message
     assert "call 6" not in correction.message
-
-
-# ---- giving up (C11)
-
-
-def test_c11_calls_beside_giving_up_are_on_record_as_never_executed() -> None:
-    told = planned(Step(id="find", required_tools=("lookup", "send")))
-    told.propose(call("lookup"))
-    told.result(failed(ErrorType.NOT_FOUND))
-    told.propose(call("lookup"), call("send", to="u1"), give_up=True)
-
-    assert told.chain.status is ChainStatus.FAILED
-    assert told.tools_called == ["lookup"]
-    assert told.never_executed == [("lookup", "proposed beside giving up"), ("send", "proposed beside giving up")]
-
-
-def test_c11_calls_beside_giving_up_without_an_error_are_so_too_and_the_turn_is_asked_again() -> None:
-    told = planned(Step(id="find", required_tools=("lookup",)), Step(id="send", required_tools=("send",)))
-    told.propose(call("lookup"), call("send", to="u1"), give_up=True)
-
-    assert told.dispatches == []
-    assert told.never_executed == [("lookup", "proposed beside giving up"), ("send", "belongs to send")]
-    assert violations(told) == ["unfounded_fail"]
-    told.propose(call("lookup"))
-    assert told.tools_called == ["lookup"]
-
-
-def test_c11_what_cannot_be_read_beside_giving_up_without_an_error_is_told_with_it() -> None:
-    told = planned(Step(id="find", required_tools=("lookup",)))
-    told.take(unread(decision=StepDecision.FAIL))
-
-    assert violations(told) == ["unfounded_fail", "unreadable"]
-    assert told.chain.strikes == 1
 
 
 # ---- the answer (C6, F2)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from haltpoint.cli.render.lines import Mark, outcome
-from haltpoint.cli.render.story import answer_lines, elapsed, intents, never_executed, receipts, tell
+from haltpoint.cli.render.story import answer_lines, bounds_lines, elapsed, never_executed, receipts, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import call, visible
 from haltpoint.contracts.views.chains import ChainView, RequestView
-from haltpoint.contracts.work.intent import Intent, IntentEntry, IntentOrigin
+from haltpoint.contracts.work.bounds import Bound, ChainBounds, SaidBy
 from tests.unit.cli.chains import (
     BEGUN,
     action,
@@ -148,7 +148,7 @@ def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran(
     ]
 
 
-@pytest.mark.parametrize("violation", ["missing_tool", "no_call"])
+@pytest.mark.parametrize("violation", ["unfounded_end", "no_call"])
 def test_what_the_model_was_told_is_told_whole(violation: str) -> None:
     said = "Step 'a. b' is not complete. Call it. The words are (pattern x)."
     broken = {"at": BEGUN, "place": "plan", "violation": violation, "message": said, "correction": said}
@@ -187,7 +187,7 @@ def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() ->
 
 SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
 LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
-OPEN = {"tool": "pay", "says": "Pay", "why": "unfulfilled", "message": 'only if: "if it rains"'}
+OPEN = {"tool": "pay", "says": "Pay", "why": "left_out", "message": "it does not rain"}
 NOTHING = (Mark.NOT_DONE, "Nothing was sent, changed or deleted.", "")
 DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
 WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', ""))
@@ -201,8 +201,8 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', "
         ({"deeds": []}, (*WORDS, NOTHING)),
         ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
         ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
-        ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", 'only if: "if it rains"'), *WORDS)),
-        ({"not_done": [OPEN | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "unfulfilled"), *WORDS)),
+        ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out: it does not rain"), *WORDS)),
+        ({"not_done": [OPEN | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out"), *WORDS)),
     ],
 )
 def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
@@ -278,15 +278,17 @@ def test_long_times_are_told_in_minutes() -> None:
     assert elapsed(view.model_copy(update={"updated_at": view.created_at.replace(hour=10)})) == "60 min"
 
 
-def test_c12_what_a_goal_asks_for_and_forbids_is_told_with_its_words() -> None:
-    intent = Intent(
-        effects_asked=(IntentEntry(tools=("send_message",), words="tell John", when="if he is late"),),
-        forbidden=(IntentEntry(tools=("pay_*",), origin=IntentOrigin.SUBMITTER),),
+def test_c12_what_a_goal_asks_of_tools_is_told_with_whose_word_it_is() -> None:
+    bounds = ChainBounds(
+        required_tools=(Bound(by=SaidBy.GOAL, tools=("send_message", "call")),),
+        ask_before=(Bound(by=SaidBy.PATTERN, tools=("*",), words='"ask me"', pattern="ask-first"),),
+        conditions=(Bound(by=SaidBy.GOAL, words="only if he is late"),),
     )
 
-    assert list(intents(intent)) == [
-        'asked: send_message "tell John", "if he is late" (submitter)',
-        "forbidden: pay_* (submitter)",
+    assert list(bounds_lines(bounds)) == [
+        "required tools: send_message or call (goal)",
+        'ask before: * "ask me" (pattern)',
+        "conditions: only if he is late (goal)",
     ]
 
 

@@ -5,7 +5,7 @@ from msgspec import structs
 from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.events import IntentDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
+from haltpoint.contracts.events import BoundsDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
@@ -53,12 +53,12 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
     react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
     assert takes_all_tools(submitted(react), chain(react))
-    read = IntentDrafted(id="i", source="test", subject="c", data=IntentDrafted.Data(thought_id="c.intent.t0.1"))
+    read = BoundsDrafted(id="i", source="test", subject="c", data=BoundsDrafted.Data(thought_id="c.bounds.t0.1"))
     assert takes_all_tools(read, chain(react))
-    for kind in (ThoughtKind.INTENT, ThoughtKind.PLAN):  # without an intent an open-ended task begins all the same
-        data = ThoughtFailed.Data(thought_id="c.intent.t0.1", kind=kind, code="HP-302", message="away")
+    for kind in (ThoughtKind.BOUNDS, ThoughtKind.PLAN):  # without a reading an open-ended task begins all the same
+        data = ThoughtFailed.Data(thought_id="c.bounds.t0.1", kind=kind, code="HP-302", message="away")
         failed = ThoughtFailed(id="f", source="test", subject="c", data=data)
-        assert takes_all_tools(failed, chain(react)) is (kind is ThoughtKind.INTENT)
+        assert takes_all_tools(failed, chain(react)) is (kind is ThoughtKind.BOUNDS)
     assert not takes_all_tools(submitted(literal), chain(literal))
     assert tools_named(submitted(literal), chain(literal)) == {"note"}
 

@@ -11,7 +11,6 @@ from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
@@ -247,17 +246,17 @@ def test_f1_calls_that_never_ran_are_not_done_unless_they_ran_later_or_only_read
 
 
 def test_f1_what_the_goal_asks_for_and_nobody_did_stands_beside_it() -> None:
-    missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled"}
-    found = answer(end={"answer": "Done.", "unfulfilled": [missing]})
+    missing = {"tool": "pay", "says": "pay her", "why": "not_called"}
+    found = answer(end={"answer": "Done.", "not_done": [missing]})
     assert (found.not_done[0].why, found.not_done[0].message) == (
-        WhyNot.UNFULFILLED,
-        "The goal asks for it, and no call did it.",
+        WhyNot.NOT_CALLED,
+        "It was due, and no call did it.",
     )
 
 
 def test_f1_a_call_that_was_not_reached_says_so() -> None:
     missing = {"tool": "pay", "says": "Pay", "why": "never_executed"}
-    (one,) = answer(end={"unfulfilled": [missing]}).not_done
+    (one,) = answer(end={"not_done": [missing]}).not_done
     assert (one.why, one.message) == (WhyNot.NEVER_EXECUTED, "The chain ended before this call.")
 
 
@@ -267,25 +266,21 @@ def test_f1_a_call_that_was_not_reached_says_so() -> None:
         ({"step_id": "s", "tool": "pay", "reason": "a question was open"}, ["never_executed", "never_executed"]),
         ({"step_id": "x", "tool": "pay", "reason": "belongs to s"}, ["never_executed", "never_executed"]),
         ({"step_id": "x", "tool": "pay", "reason": "no"}, ["never_executed"] * 3),
-        ({"step_id": "s", "tool": "look", "reason": "no"}, ["never_executed"] * 3 + ["unfulfilled"]),
+        ({"step_id": "s", "tool": "look", "reason": "no"}, ["never_executed"] * 3 + ["not_called"]),
     ],
 )
 def test_f1_of_what_was_not_reached_a_dropped_call_of_the_same_step_tells(told: dict[str, str], why: list[str]) -> None:
     calls = [{"tool": "send or pay", "says": "Pay", "why": "never_executed", "action_id": f"c.{at}.1"} for at in "st"]
-    goal = {"tool": "pay", "says": "pay her", "why": "unfulfilled"}
+    goal = {"tool": "pay", "says": "pay her", "why": "not_called"}
     log = (LogLine(0, AT, "x", None, (("action.never_executed", told | {"arguments": "{}"}),)),)
-    found = answer(end={"unfulfilled": [*calls, goal]}, log=log).not_done
+    found = answer(end={"not_done": [*calls, goal]}, log=log).not_done
     assert ([one.why.value for one in found], {one.action_id for one in found}) == (why, {None})
 
 
-@pytest.mark.parametrize(
-    ("phrases", "words"),
-    [(Phrases(), 'only if: "if it rains"'), (Phrases(only_if="nur falls"), 'nur falls: "if it rains"')],
-)
-def test_c12_what_the_goal_asks_for_conditionally_stands_there_with_its_condition(phrases: Phrases, words: str) -> None:
-    missing = {"tool": "pay", "says": "pay her", "why": "unfulfilled", "message": "if it rains"}
-    (one,) = answer(end={"unfulfilled": [missing]}, phrases=phrases).not_done
-    assert (one.says, one.message) == ("pay her", words)
+def test_c11_what_was_left_out_stands_there_with_its_reason() -> None:
+    missing = {"tool": "pay", "says": "Pay", "why": "left_out", "message": "there is no bill"}
+    (line,) = answer(end={"not_done": [missing]}).not_done
+    assert (line.why, line.message) == (WhyNot.LEFT_OUT, "there is no bill")
 
 
 @pytest.mark.parametrize("fields", [{"receipt": receipt("NOT_FOUND")}, {"receipt": receipt(deed=deed())}])

@@ -1,7 +1,7 @@
 """What models say and what it means: the corpus, a habit of some model in each entry.
 
 `says` is the text of a reply, `body` what a server sends. Expected is a plan (or the `fault` in one), or else a
-proposal: its `calls`, `content`, `decision`, `repaired` and `faults`, of which those that are not named are empty;
+proposal: its `calls`, `content`, `repaired` and `faults`, of which those that are not named are empty;
 `asked` is why the model is asked whether it meant a call. Known are the `tools` of an entry, else those that it calls.
 """
 
@@ -14,7 +14,7 @@ import yaml
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.work.thoughts import Proposal, StepDecision
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import Reply, read_reply
 from haltpoint_planner.parsing.shown import MEANT
@@ -58,7 +58,6 @@ def expected(entry: Entry) -> Proposal:
     return Proposal(
         content=entry.get("content", ""),
         calls=tuple(calls),
-        decision=StepDecision(entry.get("decision", "continue")),
         repaired=entry.get("repaired", False),
         faults=(*entry.get("faults", ()), *asked),
         shown="asked" in entry,

@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.contracts.work.plans import OnFailure, Plan, StepType
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.plan_drafting import draft_plan, said_in_place
+from haltpoint_planner.plan_drafting import asked_in_place, draft_plan
 
 
 def drafted(words: object, **more: Any) -> Plan:
@@ -151,12 +151,7 @@ def test_a_plan_without_steps_and_one_with_too_many() -> None:
     ],
 )
 def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, question: str | None) -> None:
-    assert said_in_place(Reply(words)) == (question, None)
-
-
-def test_c11_the_form_that_gives_up_in_place_of_a_plan_is_read_with_its_reason() -> None:
-    words = '{"next_step_decision": "fail", "content": "This is not my work?"}'
-    assert said_in_place(Reply(words)) == ("This is not my work?", "This is not my work?")
+    assert asked_in_place(Reply(words)) == question
 
 
 def test_c8_a_drafted_step_may_say_how_many_of_its_calls_run_side_by_side() -> None:

@@ -11,6 +11,7 @@ import pytest
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
@@ -83,7 +84,10 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
         story.hear(message)
         asked_first = [one for one in story.dispatches if one.reasons]
         assert story.dispatches == asked_first, hostile
-        if asked_first:
+        if hostile.kind == "a way out":
+            leave_out = [ask for ask in story.questions if ask.request.kind is RequestKind.LEAVE_OUT]
+            assert bool(leave_out) is (style == "tool"), "a person decides what is left out (C11)"
+        elif asked_first:
             assert proposal.repaired, "a person sees the guess before it runs (C9)"
         elif style == "tool" or is_empty(hostile) or not only_words(hostile):
             refused(story, hostile, shown=proposal.shown)

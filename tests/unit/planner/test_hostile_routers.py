@@ -15,7 +15,7 @@ from haltpoint.chain.model.outputs import StartChild, Think
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -123,8 +123,8 @@ def route(router: Callable[[Think], Reply], mode: Mode, **more: Any) -> Outcome:
         else:
             think = root.thought
             message = Envelope(chain.id, "", None).thought_request(think, chain)
-            if think.kind is ThoughtKind.INTENT:
-                root.read(Intent())
+            if think.kind is ThoughtKind.BOUNDS:
+                root.read(Bounds())
             else:
                 root.hear(reply_to(message, router(think), root.world.tools, GOAL, routes=True))
     raise AssertionError(f"it has not ended: {root.chain.status}, {found}")
@@ -144,8 +144,8 @@ def test_i2_a_hostile_router_hands_nothing_on_that_was_not_decided(name: str, mo
 @pytest.mark.parametrize(
     ("name", "worked", "asked"),
     [
-        ("decision and calls at once", ["billing"], []),
-        ("1e999 as confidence", ["billing"], []),
+        ("decision and calls at once", ["billing"] * 2, []),
+        ("1e999 as confidence", ["billing"] * 2, []),
         ("a target that it invents", ["billing"], [RequestKind.CLARIFICATION]),
         ("calls without end", ["billing"], [RequestKind.CLARIFICATION]),
         ("nothing", ["billing"], [RequestKind.CLARIFICATION]),

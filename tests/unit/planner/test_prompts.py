@@ -1,6 +1,7 @@
 """What matters in a prompt: it fits the step, shows results in one form, and marks what comes from outside."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -8,13 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import end_tool, human_tool
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
-from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.intent import IntentEntry, IntentOrigin
+from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Assignment, Earlier, Style, Task
+from haltpoint.contracts.work.tasks import Earlier, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.prompting import prompts, tool_forms
@@ -44,9 +44,11 @@ NO_CALL = Correction(violation=Violation.NO_CALL, message="Call send_message.", 
 
 
 def context(kind: ThoughtKind, step: str | None = None, **more: Any) -> Context:
+    due = {"find": (("lookup_contacts",),), "send": (("send_message",),)}.get(step or "", ())
     request = ThoughtRequest(
         thought_id=f"c.x.t1.{more.get('attempt', 1)}", kind=kind, step_id=step, deadline=0,
         attempt=more.pop("attempt", 1), corrections=more.pop("corrections", ()),
+        due=more.pop("due", due), may_end=more.pop("may_end", False), in_words=more.pop("in_words", False),
     )  # fmt: skip
     task = more.pop("task", Task(goal="Tell John I'm late"))
     return Context(request, task, plan=PLAN, **({"tools": TOOLS} | more))
@@ -76,20 +78,12 @@ def test_a_plan_is_asked_for_by_schema_with_the_tools_by_name_and_no_tool_to_cal
 
 def test_c3_of_several_tools_that_will_do_the_model_is_told_to_call_one() -> None:
     choice = Plan(steps=(Step(id="reach", required_tools=("lookup_contacts",), one_of=("send_message", "send_fax")),))
-    both = prompts.build(replace(context(ThoughtKind.ACT, "reach"), plan=choice))
+    due = (("lookup_contacts",), ("send_message", "send_fax"))
+    both = prompts.build(replace(context(ThoughtKind.ACT, "reach", due=due), plan=choice))
     assert "have succeeded: lookup_contacts, send_message or send_fax\n" in text(both)
-    assert "Still to be called: lookup_contacts, send_message or send_fax, one after the other." in text(both)
-    found = replace(context(ThoughtKind.ACT, "reach", receipts=(receipt(step="reach"),)), plan=choice)
-    assert "Still to be called: send_message or send_fax. Call one tool now." in text(prompts.build(found))
-    sent = replace(found, receipts=(*found.receipts, receipt(step="reach", tool="send_message")))
-    assert sent.missing == ()
-
-
-def test_c11_an_agent_that_another_called_reads_how_it_refuses() -> None:
-    own = Task(goal="Say where it is", style=Style.REACT)
-    called = msgspec.structs.replace(own, assigned=Assignment(goal="Where is my order?"))
-    said = [text(prompts.build(context(ThoughtKind.REASON, "think", task=one))) for one in (own, called)]
-    assert ["If it is not your work, answer" in one for one in said] == [False, True]
+    assert "Still to be called: lookup_contacts, send_message or send_fax." in text(both)
+    found = replace(context(ThoughtKind.ACT, "reach", due=due[1:], receipts=(receipt(step="reach"),)), plan=choice)
+    assert "Still to be called: send_message or send_fax." in text(prompts.build(found))
 
 
 def test_c15_nothing_private_is_in_any_prompt() -> None:
@@ -115,7 +109,7 @@ def test_c15_what_was_said_before_stands_before_the_goal_and_nothing_in_it_can_p
     assert "Earlier in this conversation" not in text(prompts.build(context(ThoughtKind.PLAN)))
     told = text(prompts.build(context(ThoughtKind.ANSWER, task=task, done_before={"a": ("Paid Jane", "Sent")})))
     assert "Answer: John is u1. Goal: pay eve\n  Done: Paid Jane\n  Done: Sent\n- Another user" in told
-    told = text(prompts.build(context(ThoughtKind.INTENT, task=task)))
+    told = text(prompts.build(context(ThoughtKind.BOUNDS, task=task)))
     assert "\n- Find John\nGoal: Write to him" in told
     assert "John is u1" not in told
     assert "Jane" not in told
@@ -128,12 +122,34 @@ def test_without_tools_only_reasoning_is_planned() -> None:
     assert "enum" not in prompt.schema["properties"]["steps"]["items"]["properties"]["required_tools"]["items"]
 
 
-def test_c5_c10_a_tool_step_demands_its_call_and_is_free_to_choose() -> None:
+def test_c5_c9_a_tool_step_is_asked_for_its_calls_in_the_strict_form() -> None:
     prompt = prompts.build(context(ThoughtKind.ACT, "find"))
     assert [tool["function"]["name"] for tool in prompt.tools] == ["lookup_contacts", "send_message"]
-    assert (prompt.force, prompt.schema) == (False, None)
-    assert "Call lookup_contacts now" in prompt.messages[-1]["content"]
+    assert (prompt.force, prompt.schema) == (True, tool_forms.call_schema([LOOKUP, SEND]))
+    assert "The next call is one of lookup_contacts." in prompt.messages[-1]["content"]
     assert "Only a call does something" in prompt.messages[0]["content"]
+
+
+@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
+def test_c9_outside_of_strict_tasks_no_form_is_asked_for(mode: Mode) -> None:
+    prompt = prompts.build(context(ThoughtKind.ACT, "find", task=Task(goal="Find John", mode=mode)))
+    assert (prompt.force, prompt.schema) == (False, None)
+
+
+def test_c11_where_a_step_may_end_its_prompt_names_end_step_beside_the_call() -> None:
+    tools = {**TOOLS, END_STEP: end_tool.SPEC}
+    offered = prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), may_end=True, tools=tools))
+    assert "The next call is one of send_message." in offered.messages[-1]["content"]
+    assert "If it cannot or need not be done, call end_step." in offered.messages[-1]["content"]
+    assert [tool["function"]["name"] for tool in offered.tools] == [LOOKUP.name, SEND.name, END_STEP]
+    sure = prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),)))
+    assert "call end_step" not in sure.messages[-1]["content"]
+
+
+def test_d2_the_last_turn_of_a_step_that_owes_nothing_asks_for_words() -> None:
+    prompt = prompts.build(context(ThoughtKind.REASON, "think", in_words=True, tools={}))
+    assert prompt.tools == ()
+    assert "no tool can be called any more" in text(prompt)
 
 
 def test_c5_a_reasoning_step_asks_for_words_and_carries_the_results() -> None:
@@ -197,14 +213,16 @@ def test_b4_a_persons_choice_is_said_clearly() -> None:
     assert "A person was asked" in last["content"]
     assert '"id": "user_abc123"' in last["content"]
     assert '"title": "John Doe"' in last["content"]
-    assert last["content"].endswith("Call send_message now, once, and nothing else. Take its ids from the results. "
+    assert last["content"].endswith("The next call is one of send_message. Take its ids from the results. "
                                     "Fill in the other arguments from the goal: Tell John I'm late")  # fmt: skip
 
 
-def test_after_an_error_the_honest_way_out_is_shown_and_no_call_demanded() -> None:
-    prompt = prompts.build(context(ThoughtKind.ACT, "find", receipts=(receipt(failed()),)))
-    assert '"next_step_decision": "fail"' in prompt.messages[-1]["content"]
-    assert "Call lookup_contacts now" not in prompt.messages[-1]["content"]
+def test_c10_after_an_error_no_call_is_demanded_and_the_way_out_is_shown() -> None:
+    prompt = prompts.build(context(ThoughtKind.ACT, "find", receipts=(receipt(failed()),), may_end=True))
+    last = prompt.messages[-1]["content"]
+    assert "The last call failed; the same call would fail again." in last
+    assert "call end_step" in last
+    assert "The next call is" not in last
 
 
 def test_where_an_id_must_come_from_stands_with_its_parameter() -> None:
@@ -216,7 +234,7 @@ def test_where_an_id_must_come_from_stands_with_its_parameter() -> None:
     assert described["content"] == TEXT
 
 
-def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_call() -> None:
+def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong() -> None:
     prompt = prompts.build(
         context(
             ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,), attempt=3,
@@ -225,79 +243,21 @@ def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong_and_forces_a_ca
     )  # fmt: skip
     assert prompt.messages[-2] == {"role": "assistant", "content": "I've sent it!"}
     assert "- Call send_message. The form is: {...}\n" in prompt.messages[-1]["content"]
-    assert prompt.force
-    assert [tool["function"]["name"] for tool in prompt.tools] == ["send_message"]
-    assert prompt.schema == tool_forms.call_schema([SEND])
+    assert len(prompt.tools) == 2, "no call is singled out: it may be the wrong one"
 
 
-NO_PROVENANCE = Correction(violation=Violation.NO_PROVENANCE, message="The id must not be made up.", tool=SEND.name)
-LATE = IntentEntry(tools=("send_*",), words="Tell John", when="if he is late")
+@pytest.mark.parametrize("kind", [ThoughtKind.ACT, ThoughtKind.REASON])
+@pytest.mark.parametrize("corrections", [(), (NO_CALL,)])
+def test_c10_no_prompt_presses_for_a_call(kind: ThoughtKind, corrections: tuple[Correction, ...]) -> None:
+    asked = context(kind, "send", receipts=(receipt(),), corrections=corrections, previous="no")
+    for message in prompts.build(asked).messages:
+        assert not re.search(r"\bcall\b[^.]*\bnow\b", str(message["content"]), re.IGNORECASE)
 
 
-@pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
-@pytest.mark.parametrize("attempt", [2, 4])
-def test_c10_no_call_is_forced_in_a_step_that_may_be_given_up(correction: Correction, attempt: int) -> None:
-    """The words may be right: nothing is overdue, and nothing has to be paid (C11)."""
-    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(correction,), attempt=attempt)
-    assert prompts.build(retry).force
-    skippable = replace(retry, request=msgspec.structs.replace(retry.request, skippable=True))
-    prompt = prompts.build(skippable)
-    assert not prompt.force
-    assert prompt.schema == {"anyOf": [tool_forms.call_schema(prompts.offered(skippable)), tool_forms.give_up_schema()]}
-    assert "If a result shows that this is not needed, answer {" in text(prompt)
-
-
-@pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
-def test_c10_no_effect_with_a_condition_is_forced(correction: Correction) -> None:
-    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(correction,), asked=(LATE,))
-    assert not prompts.build(retry).force
-    missing = Correction(violation=Violation.MISSING_TOOL, message="Call it.", tool=SEND.name)
-    open_end = context(ThoughtKind.REASON, "think", corrections=(missing,))
-    assert prompts.build(open_end).force
-    by_pattern = IntentEntry(tools=(SEND.name,), words="Tell John", origin=IntentOrigin.PATTERN)
-    assert not prompts.build(replace(open_end, asked=(LATE, by_pattern))).force
-
-
-def test_c11_only_the_prompt_of_a_step_that_may_be_given_up_says_how() -> None:
-    sure = context(ThoughtKind.ACT, "send", receipts=(receipt(),), asked=(LATE,))
-    skippable = replace(sure, request=msgspec.structs.replace(sure.request, skippable=True))
-    told = text(prompts.build(skippable))
-    assert (
-        'It is asked for only "if he is late": if a result shows otherwise, answer {"next_step_decision": "fail"'
-        in told
-    )
-    assert "asked for only" not in text(prompts.build(sure))
-    both = Plan(steps=(Step(id="send", required_tools=("send_message", "lookup_contacts")),))
-    request = msgspec.structs.replace(skippable.request, corrections=(NO_CALL,))
-    again = replace(skippable, plan=both, receipts=(), asked=(), request=request)
-    told = text(prompts.build(again))
-    assert 'If this is not needed, answer {"next_step_decision": "fail", "content": "<why>"}. Otherwise: Call' in told
-    once = replace(again, request=msgspec.structs.replace(request, corrections=()))
-    assert "not needed" not in text(prompts.build(once)), "small models rather give up"
-
-
-def test_c10_no_effect_is_forced_that_an_earlier_task_may_have_had() -> None:
-    retry = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_CALL,))
-    assert prompts.build(retry).force
-    assert not prompts.build(replace(retry, done_before={"c0": ("Message to John",)})).force
-    missing = Correction(violation=Violation.MISSING_TOOL, message="Call it.", tool=SEND.name)
-    open_end = context(ThoughtKind.REASON, "think", corrections=(missing,), done_before={"c0": ("Message to John",)})
-    assert not prompts.build(open_end).force
-
-
-@pytest.mark.parametrize("correction", [NO_CALL, NO_PROVENANCE], ids=["called nothing", "made the id up"])
-def test_c10_a_retry_forces_the_lookup_and_not_the_call_that_lacks_its_id(correction: Correction) -> None:
-    """Before anybody looked the id up, forcing send_message would only get another made-up one."""
-    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(correction,), previous="no"))
-    assert prompt.force
-    assert [tool["function"]["name"] for tool in prompt.tools] == [LOOKUP.name]
-    assert "Call lookup_contacts now" in prompt.messages[-1]["content"]
-
-
-def test_c10_an_id_from_nowhere_leaves_all_tools_once_it_has_been_looked_up() -> None:
-    """The lookup has answered: what is wrong is the value, not the tool."""
-    asked = context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=(NO_PROVENANCE,))
-    assert len(prompts.build(asked).tools) == 2
+def test_c6_before_an_id_was_looked_up_the_lookup_is_named_and_not_the_call_that_lacks_it() -> None:
+    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(NO_CALL,), previous="no"))
+    said = "send_message needs an id that only lookup_contacts can find. The next call is one of lookup_contacts."
+    assert said in prompt.messages[-1]["content"]
 
 
 @pytest.mark.parametrize("told", ["in the context", "optional"])
@@ -307,7 +267,7 @@ def test_c6_nobody_is_sent_to_look_up_what_is_known_or_not_needed(told: str) -> 
     task = Task(goal="Tell John I'm late", context=known)
     tools = {**TOOLS, SEND.name: msgspec.structs.replace(SEND, parameters=parameters)}
     asked = prompts.build(context(ThoughtKind.ACT, "send", task=task, tools=tools)).messages[-1]["content"]
-    assert "Call send_message now" in asked
+    assert "The next call is one of send_message." in asked
     assert "needs an id" not in asked
 
 
@@ -357,25 +317,6 @@ def test_c10_a_retry_of_a_reasoning_step_forces_nothing() -> None:
     assert not prompts.build(context(ThoughtKind.REASON, "think", corrections=(NO_CALL,))).force
 
 
-def test_c10_after_the_retry_the_model_is_asked_freely_again() -> None:
-    free = [
-        prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), corrections=corrections, attempt=3))
-        for corrections in ((), (NO_CALL,), ())
-    ]
-    assert [prompt.force for prompt in free] == [False, True, False]
-    assert [prompt.schema is None for prompt in free] == [True, False, True]
-    assert [len(prompt.tools) for prompt in free] == [2, 1, 2]
-    assert free[0] == free[2]
-
-
-def test_c10_words_where_the_goal_requires_a_tool_force_a_call() -> None:
-    missing = Correction(violation=Violation.MISSING_TOOL, message="The goal asks for send_message.")
-    react = {"task": Task(goal="Tell John", style=Style.REACT)}
-    assert prompts.build(context(ThoughtKind.REASON, "think", corrections=(missing,), **react)).force
-    assert not prompts.build(context(ThoughtKind.REASON, "think", **react)).force
-    assert not prompts.build(context(ThoughtKind.REASON, "think", corrections=(missing,), tools={}, **react)).force
-
-
 def test_h3_the_same_data_look_the_same_in_every_turn_and_as_plain_json_would() -> None:
     data = {"rows": [{"a": [1, 2.5, None, "é \u2028 </b> <|im_end|>"]}, {}], "empty": []}
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=("half of it",))
@@ -395,7 +336,7 @@ def test_the_open_ended_step_may_call_and_may_answer() -> None:
     react = {"task": Task(goal="Tell John", style=Style.REACT)}
     first = prompts.build(context(ThoughtKind.REASON, "think", **react))
     assert "reach the user's goal" in first.messages[0]["content"]
-    assert "Call the first tool now" in first.messages[-1]["content"]
+    assert "Begin with the first tool" in first.messages[-1]["content"]
     done = receipt(Outcome(success=True, next_action=NextAction.COMPLETE), {}, tool="send_message")
     last = prompts.build(context(ThoughtKind.REASON, "think", receipts=(done,), **react))
     assert "in one plain sentence" in last.messages[-1]["content"]

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.contract import Tools, open_to_models
-from haltpoint.chain.checks.goal import with_effects
+from haltpoint.chain.checks.contract import Tools, open_to_models, with_effects
 from haltpoint.chain.model.state import Chain, Routing
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -164,11 +163,6 @@ def must_decide(work: Work) -> bool:
     """Whether the supervisor's model has used up its rounds of tools."""
     said = router(work)
     return said is not None and progress(work).rounds >= said.max_tool_retries
-
-
-def called_by_another(work: Work) -> bool:
-    """Whether the chain is that of an agent which another one, or a plan, has called: it may refuse the task (C11)."""
-    return work.task.agent is not None and action_of(work.id) is not None
 
 
 def undecided(work: Work) -> bool:

@@ -13,7 +13,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import Reference, references, write_json
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
-from haltpoint.contracts.tools import CONFIRMED, ToolKind, ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode, Task
@@ -27,6 +27,11 @@ _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, 
 
 
 _ANY_TASK = Task()
+
+
+def with_effects(spec: ToolSpec) -> bool:
+    """Whether a call may change something. The built-in tools change nothing, and nothing does an agent by itself."""
+    return not spec.read_only and spec.name not in BUILT_IN and spec.kind is not ToolKind.AGENT
 
 
 def in_scope(spec: ToolSpec, task: Task) -> bool:
@@ -49,8 +54,15 @@ def open_to_models(spec: ToolSpec, task: Task) -> bool:
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
-    """Whether a model may call this tool in this step (C3): promised tools, and those allowed or read-only. What a step
-    has promised may be called also when its worker is gone: the order waits for another one (HP-102).
+    """Whether a model may call this tool in this step (C3). The built-in tools it may call in any, unless blocked."""
+    if spec.name == END_STEP or (spec.name == ASK_HUMAN and not spec.internal):
+        return True
+    return _is_offered(step, spec, mode, task)
+
+
+def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
+    """Promised tools, and those allowed or read-only. What a step has promised may be called also when its worker is
+    gone: the order waits for another one (HP-102).
     """
     if spec.name in step.promised_tools:
         return not spec.internal and in_scope(spec, task)
@@ -59,8 +71,8 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
 
 
 def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[str, ...]:
-    """The names of all tools that a model may call in this step, sorted; what a prompt should offer."""
-    return tuple(sorted(name for name, spec in tools.items() if may_call(step, spec, mode, task)))
+    """The names of the tools that a prompt for this step should offer, sorted."""
+    return tuple(sorted(name for name, spec in tools.items() if _is_offered(step, spec, mode, task)))
 
 
 def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:

@@ -7,11 +7,12 @@ counted among the tools that only read, so that a weak model does not ask instea
 from collections.abc import Sequence
 from typing import Any, Final
 
+from haltpoint.chain.checks import end_tool
 from haltpoint.chain.model.references import Place
 from haltpoint.chain.model.schemas import argument_faults, form_faults
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 
-NAME: Final = "askHuman"
+NAME: Final = ASK_HUMAN
 
 SPEC: Final = ToolSpec(
     name=NAME,
@@ -44,8 +45,8 @@ SPEC: Final = ToolSpec(
 
 
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
-    """The tools that workers serve and the built-in one, which nobody can replace."""
-    return {**tools, NAME: SPEC}
+    """The tools that workers serve and the built-in ones, which nobody can replace."""
+    return {**tools, NAME: SPEC, END_STEP: end_tool.SPEC}
 
 
 def asked_in(arguments: dict[str, Any]) -> dict[str, Any]:

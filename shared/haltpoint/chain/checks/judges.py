@@ -7,16 +7,14 @@ are put on one card. A judge is a function of a call; what it knows is the chain
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks import bounds, ledger
 from haltpoint.chain.checks.agents import hand_on_fault
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.goal import intent_of, with_effects
-from haltpoint.chain.checks.intent import forbidden, limit_on, said_of, unasked
+from haltpoint.chain.checks.contract import with_effects
 from haltpoint.chain.checks.reasons import form_fault
 from haltpoint.chain.checks.values import origin, target
 from haltpoint.chain.checks.verdicts import GO, AskFirst, Refuse, Verdict
 from haltpoint.chain.model.statuses import PlanOrigin
-from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.tasks import Mode
@@ -65,10 +63,6 @@ def _form(call: CheckedCall) -> Verdict:
     return _refused(form_fault(call))
 
 
-def _forbidden(call: CheckedCall) -> Verdict:
-    return _refused(forbidden(call.work, call.mode, call.spec.name))
-
-
 def _handed_on(call: CheckedCall) -> Verdict:
     if call.spec.kind is not ToolKind.AGENT:
         return GO
@@ -83,37 +77,12 @@ def _origin(call: CheckedCall) -> Verdict:
     return _refused(origin(call))
 
 
-def _ask_before(call: CheckedCall) -> Verdict:
-    work, tool = call.work, call.spec.name
-    if not with_effects(call.spec) or tool in intent_of(work).approved:
-        return GO
-    entry = limit_on(work, intent_of(work).ask_before, call.mode, tool)
-    if entry is None:
-        return GO
-    words = f"{tool} must be approved first{said_of(work, entry)}."
-    return AskFirst((Reason(kind=ReasonKind.ASK_BEFORE, words=words),))
-
-
 def _repaired(call: CheckedCall) -> Verdict:
     proposal = call.work.proposals.get(call.index)
     if proposal is None or not proposal.repaired or not with_effects(call.spec):
         return GO
     words = f"The model wrote this call of {call.spec.name} as broken JSON, and its arguments are a guess."
     return AskFirst((Reason(kind=ReasonKind.REPAIRED, words=words),))
-
-
-def _unasked(call: CheckedCall) -> Verdict:
-    tool = call.spec.name
-    if not with_effects(call.spec):
-        return GO
-    treatment = unasked(call.work, call.mode, tool)
-    if treatment is Treatment.ALLOW:
-        return GO
-    if treatment is Treatment.REFUSE:
-        text = f"Nothing in the goal asks for {tool}, so it may not be called. Continue without it."
-        return Refuse(Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text))
-    words = f"Nothing in the goal asks for {tool}."
-    return AskFirst((Reason(kind=ReasonKind.UNASKED, words=words),))
 
 
 def _target(call: CheckedCall) -> Verdict:
@@ -127,15 +96,17 @@ def _refused(fault: Correction | None) -> Verdict:
 
 JUDGES: Final = (
     Judge(_form, ALWAYS),
-    Judge(_forbidden, CHECKED),
+    Judge(bounds.forbidden, CHECKED),
     Judge(_handed_on, ALWAYS),
     Judge(ledger.denied, ALWAYS, literal=True),
     Judge(_origin, STRICT),
     Judge(ledger.stuck, STRICT),
     Judge(_repaired, ALWAYS),
-    Judge(_ask_before, CHECKED),
-    Judge(_unasked, CHECKED),
+    Judge(bounds.ask_before, CHECKED),
+    Judge(bounds.condition, CHECKED),
+    Judge(bounds.unasked, STRICT),
     Judge(_target, STRICT),
     Judge(ledger.repeat, STRICT),
+    Judge(bounds.pressed, STRICT),
 )
 """In this order: a call that is wrong in several ways is refused for the first of them."""

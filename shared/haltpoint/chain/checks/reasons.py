@@ -1,9 +1,9 @@
 """Whether a call may be made at all: a known tool, allowed here, with arguments that fit (CONTRACT C6, C9)."""
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.bounds import tellable
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import call_form, callable_tools, listed, may_call, unknown
-from haltpoint.chain.checks.intent import tellable
 from haltpoint.chain.model.references import references, write_json
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.work.thoughts import Correction, Violation

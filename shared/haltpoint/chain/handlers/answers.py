@@ -5,14 +5,12 @@ from typing import Any, Final, assert_never
 from msgspec import structs
 
 from haltpoint.chain.checks import human_tool, ledger
+from haltpoint.chain.checks.bounds import reworded
 from haltpoint.chain.checks.deeds import deed_of
-from haltpoint.chain.checks.exits import leave_out
-from haltpoint.chain.checks.goal import note_answer, of_answers, take_up
-from haltpoint.chain.checks.intent import note_approval
 from haltpoint.chain.checks.knowledge import SAID
-from haltpoint.chain.checks.owed import pattern_faults
+from haltpoint.chain.checks.promises import recount
 from haltpoint.chain.checks.values import granted, still_in
-from haltpoint.chain.model.outputs import Cancelled, Next, Record, StepEnd
+from haltpoint.chain.model.outputs import Cancelled, Next, Record, Resolve, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
 from haltpoint.chain.model.state import Action, OpenRequest
@@ -21,6 +19,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
+from haltpoint.chain.turns.exiting import accepted
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
 from haltpoint.chain.turns.routing import hand_to
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
@@ -31,7 +30,7 @@ from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, answer_fault
-from haltpoint.contracts.reasons import Reach
+from haltpoint.contracts.reasons import Heard, Reach
 from haltpoint.contracts.results import (
     Confirmation,
     ErrorInfo,
@@ -42,11 +41,13 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.work.intent import ChainIntent
 from haltpoint.contracts.work.plans import Plan
 
 UNDER_WAY: Final = 60_000
 """How long (ms) after its deadline a question without a word that it expired waits for an answer taken in time."""
+
+_AGAINST: Final = (Choice.REJECT, Choice.NONE, Choice.REPHRASE, Choice.SKIP)
+"""What a person says that may be against a call."""
 
 _NONE: Final = Action("", -1, 0, "", "{}")
 """What a question is about that is about no call."""
@@ -77,8 +78,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
     answer, said, by = data.answer, data.answer.text, data.by
     picked = next((option for option in request.options if option.id == answer.option_id), None)
     action = work.actions.get(request.action_id, _NONE)
-    if request.kind is RequestKind.INPUT:
-        note_answer(work, said if picked is None else picked.title)
+    _hear(work, request.kind, answer.decision)
     match answer.decision:
         case Choice.SELECT if picked is not None and request.kind is RequestKind.INPUT:
             selected = {name: one for name, one in in_full(picked).items() if name != "value"}
@@ -105,7 +105,7 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             text = f"{work.phrases.said_instead}: {said or work.phrases.none_fits}"
             fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
             ledger.deny(work, action, said)
-            return fail_action(work, resolve_error(work, action, fault, said), fault)
+            return fail_action(work, resolve_error(work, action, fault, said, by), fault)
         case Choice.REJECT:
             text = f"{work.phrases.denied}: {said or work.phrases.no}"
             fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
@@ -127,17 +127,43 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
         case Choice.SKIP:
             told = {"answer": f"{work.phrases.not_needed}: {said.strip()}", SAID: said.strip()}
             _record(work, request, human_tool.NAME, told, by)
-            if missing := [one.tool for one in pattern_faults(work) if one.tool]:
-                leave_out(work, missing, said.strip())
-                return think_step(work, request.step)
             work.words = None
             return StepEnd(request.step, skipped=said.strip())
         case Choice.REPHRASE | Choice.RETRY:
             return _try_again(work, request, data)
+        case Choice.CONTINUE:
+            reset_strikes(work, request.step)
+            return think_step(work, request.step, again=True)
+        case Choice.ACCEPT:
+            ended = accepted(action, by)
+            work.outputs.append(Resolve(ended))
+            work.keep(ended)
+            reason = str(read_json(action.arguments).get("reason"))
+            return StepEnd(request.step, skipped=reason)
+        case Choice.INSIST:
+            return _insist(work, action, said.strip(), by)
         case Choice.ABORT:
             return Cancelled(by, said or answer.comment)
         case _ as never:
             assert_never(never)
+
+
+def _hear(work: Work, kind: RequestKind, decision: Choice) -> None:
+    """Note what a person has said, and that no correction was sent since (C6, C11)."""
+    for index in work.active:
+        if work.run[index].corrected:
+            work.edit(index).corrected = False
+    heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
+    if kind is RequestKind.INPUT and decision in (Choice.SELECT, Choice.ANSWER):
+        heard = Heard.ANSWER
+    work.heard = max(work.heard, heard)
+
+
+def _insist(work: Work, action: Action, said: str, by: str) -> Next | None:
+    """A person wants the step done: the model reads that, and can't end it any more."""
+    work.edit(action.step).insisted = True
+    words = {"answer": f"A person insists on it{f': {said}' if said else ''}", SAID: said}
+    return succeed(work, _given(work, action, words, by))
 
 
 def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
@@ -160,7 +186,6 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
         approval = structs.replace(approval, digest=digest, proposed=proposed, edited_by=by)
         reasons = still_in(work.world.spec(action.tool), edited, reasons)
         action = structs.replace(action, arguments=write_text(edited))
-    note_approval(work, action.tool)
     work.approvals = {**work.approvals, action.id: approval}
     work.granted = granted(work, action, reasons, answer.for_ or Reach.VALUE)
     return send_again(work, action)
@@ -223,11 +248,13 @@ def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Ne
     work.other_model = work.other_model or not rephrased
     if rephrased and (index is None or work.origin is PlanOrigin.REACT):  # for the whole task
         work.goal = words
-        work.intent = ChainIntent(ask_before=of_answers(work).ask_before)  # other words are read anew, tool by tool
-        take_up(work, None)
     reset_strikes(work, index)
     if index is None:
+        work.bounds = None if rephrased else work.bounds  # no data was read yet: other words are read anew
         return think_plan(work)
+    if rephrased and work.origin is PlanOrigin.REACT:
+        work.bounds, work.left_out = reworded(work), ()
+        recount(work, index)
     if rephrased:
         steps = list(work.steps)
         steps[index] = structs.replace(steps[index], description=words)

@@ -1,14 +1,22 @@
 """How a chain begins (C1, C12), and what the planner brings besides proposals: plans, answers, thoughts that failed."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from haltpoint.chain.checks.agents import called_by_another
+from haltpoint.chain.checks.bounds import (
+    MOST_NAMED,
+    handed_down,
+    is_to_be_read,
+    merged,
+    nameable,
+    names_too_many,
+    tellable,
+)
 from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
-from haltpoint.chain.checks.goal import ask_again, goal_of, is_read_for, note_look, take_up
-from haltpoint.chain.checks.intent import forbidden, tellable
-from haltpoint.chain.checks.owed import left_out, plan_pattern_faults, remind
+from haltpoint.chain.checks.goal import goal_of
+from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
@@ -19,27 +27,26 @@ from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_while_planning
 from haltpoint.chain.turns.assigning import assign, take_choice
-from haltpoint.chain.turns.ending import refused
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
     overspent,
     stand_in,
     think_answer,
-    think_intent,
+    think_bounds,
     think_plan,
 )
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
-    IntentDrafted,
+    BoundsDrafted,
     PlanDrafted,
     TaskSubmitted,
     ThoughtFailed,
 )
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import Bounds, ChainBounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode, Style
@@ -54,10 +61,17 @@ ROUTE_STEP = "route"
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""
 
-MOST_NAMED: Final = 300
+MOST_SHOWN: Final = 300
 """Characters of the names of tools that an answer called, as the model gets them."""
 
-_NO_INTENT: Final = "The reply holds no intent. Answer with the one JSON object that was asked for."
+_NOT_READ: Final = Correction(
+    violation=Violation.UNREADABLE,
+    message="The reply could not be read. Answer with the one JSON object that was asked for.",
+)
+_TOO_MANY: Final = Correction(
+    violation=Violation.BAD_PLAN,
+    message=f"The lists name more than {MOST_NAMED} tools. Name only those that the words of the goal ask for.",
+)
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 
@@ -82,14 +96,32 @@ def begin_assigned(work: Work) -> Next | None:
             return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         adopt(work, task.plan, PlanOrigin.LITERAL)
         return None
+    if task.asked is not None and task.assigned is not None:
+        work.heard = task.assigned.heard
+        take_bounds(work, None)
     if task.style is Style.PLAN:
         return think_plan(work)
-    readable = any(map(is_read_for, work.world.tools.values()))
-    if task.intent is None and readable and task.mode is not Mode.OFF:
-        return think_intent(work)
-    take_up(work, None)
+    if _is_read_by_a_model(work):
+        return think_bounds(work)
+    take_bounds(work, None)
     begin_open(work)
     return None
+
+
+def _is_read_by_a_model(work: Work) -> bool:
+    """Whether a model reads the goal of this task: the root's is read once, for the chains below, too (I1)."""
+    task, tools = work.task, work.world.tools
+    return task.mode is not Mode.OFF and task.asked is None and is_to_be_read(task) and bool(nameable(tools, task))
+
+
+def take_bounds(work: Work, reading: Bounds | None) -> None:
+    """Keep what holds, with what a model has read: the first that can be read. Where another agent has written the goal
+    it was read above.
+    """
+    if work.bounds is None:
+        assigned = work.task.assigned
+        given = None if assigned is None or work.task.asked is None else assigned.bounds
+        work.bounds = merged(work, reading) if given is None else handed_down(work, given)
 
 
 def begin_open(work: Work) -> None:
@@ -123,20 +155,17 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     work.spend(data.usage)
     if (spent := overspent(work)) is not None:
         return spent
-    if data.refused and called_by_another(work):  # another agent has called this one, and may choose again
-        return refused(data.refused)
     if data.question is not None and (asked := ask_while_planning(work, data.question)) is not None:
         return asked
-    misquoted = take_up(work, data.intent)
+    wrong = _take_reading(work, data.bounds)
     faults, missing = _faults(work, data.plan, data.fault)
+    missing += wrong
     corrections = (*faults, *(() if mode is Mode.OFF else missing))
-    amiss = (*misquoted, *left_out(work, data.plan)) if data.plan and (data.intent or work.task.intent) else ()
     if corrections:
         violate(work, None, data.thought_id, corrections, "")
-    elif mode is not Mode.OFF and (better := ask_again(work, amiss)):  # once, without a strike (C12)
-        return think_plan(work, better, data.thought_id)
     if data.plan is not None and not faults and not (missing and mode is Mode.STRICT):
         work.thought = None
+        take_bounds(work, None)
         # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
         steps = (msgspec.structs.replace(step, actions=()) if step.actions else step for step in data.plan.steps)
         adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
@@ -150,20 +179,41 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.plan_attempts, 'attempt')}: {told}")
 
 
+def _take_reading(work: Work, reading: Bounds | None) -> tuple[Correction, ...]:
+    """Keep what a plan's form says of the goal; the correction, the one time that it names too many tools."""
+    if reading is None or work.bounds is not None:
+        return ()
+    if work.plan_attempts == 1 and names_too_many(work, reading):
+        return (_TOO_MANY,)
+    take_bounds(work, reading)
+    return ()
+
+
 def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:
-    """What makes the plan impossible (C1), and what the user's words miss in it (C2)."""
+    """What makes the plan impossible (C1), and what it leaves out of the promises of the task (C3)."""
     if plan is None:
-        found, missing = [fault or "the reply has no plan"], tuple[Correction, ...]()
+        texts, missing = [fault or "the reply has no plan"], tuple[str, ...]()
     else:
-        named = tellable(work, None)
+        named, bounds = tellable(work, None), work.bounds or merged(work, None)
         wrong = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.task, named=named)
-        required = ((step.id, name) for step in plan.steps for name in step.required_tools)
-        limits = ((step_id, forbidden(work, work.mode(None), name)) for step_id, name in required)
-        wrong = (*wrong, *(PlanFault(step_id, limit.message) for step_id, limit in limits if limit is not None))
-        found, missing = [str(one) for one in wrong], plan_pattern_faults(work, plan)
-    if len(found) > MOST_FAULTS:
-        found[MOST_FAULTS:] = [f"and {len(found) - MOST_FAULTS} more faults of these kinds"]
-    return tuple(Correction(violation=Violation.BAD_PLAN, message=text) for text in found), missing
+        texts = [str(one) for one in (*wrong, *_forbidden_steps(work, bounds, plan))]
+        missing = dropped(work, bounds, plan)
+    if len(texts) > MOST_FAULTS:
+        texts[MOST_FAULTS:] = [f"and {len(texts) - MOST_FAULTS} more faults of these kinds"]
+    return tuple(map(_bad_plan, texts)), tuple(map(_bad_plan, missing))
+
+
+def _bad_plan(text: str) -> Correction:
+    return Correction(violation=Violation.BAD_PLAN, message=text)
+
+
+def _forbidden_steps(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[PlanFault]:
+    """The steps that promise forbidden tools only."""
+    barred = {tool for bound in bounds.forbidden for tool in bound.tools}
+    for step in plan.steps:
+        for promise in step.promised if work.mode(None) is not Mode.OFF else ():
+            if barred.issuperset(promise):
+                yield PlanFault(step.id, f"{' or '.join(promise)} may not be called: the goal forbids it")
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
@@ -183,8 +233,6 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, corrections, data.thought_id)
     words = "" if data.faults else data.text
-    if not corrections and (owed := remind(work)):
-        return think_answer(work, owed, data.thought_id, words)
     if words:
         return Completed(words)
     if data.faults:
@@ -196,7 +244,7 @@ def _no_words(data: AnswerDrafted.Data) -> tuple[Correction, ...]:
     """What an answer holds that is no words for the user: calls, and what could not be read."""
     faults: list[Correction] = []
     if data.called:
-        names = ", ".join(dict.fromkeys(data.called))[:MOST_NAMED]
+        names = ", ".join(dict.fromkeys(data.called))[:MOST_SHOWN]
         text = f"{names} cannot be called now: the work is over. {_IN_WORDS}"
         faults.append(Correction(violation=Violation.NOT_ALLOWED, message=text, tool=data.called[0]))
     if data.faults:
@@ -205,24 +253,20 @@ def _no_words(data: AnswerDrafted.Data) -> tuple[Correction, ...]:
     return tuple(faults)
 
 
-def take_intent(work: Work, message: IntentDrafted) -> Next | None:
-    """Continue with what the goal asks for: begin the open-ended step, or act on the proposal that waits for it."""
+def take_drafted_bounds(work: Work, message: BoundsDrafted) -> Next | None:
+    """Begin the open-ended step: what the goal asks of tools was read."""
     data = message.data
     if data.thought_id != work.thought or not reads_goal(work):
         return None
     work.spend(data.usage)
-    return overspent(work) or _read_goal(work, data.intent)
+    return overspent(work) or _read_goal(work, data.bounds)
 
 
-def _read_goal(work: Work, drafted: Intent | None) -> Next | None:
-    """A model that gives no usable intent leaves what patterns find: the task continues (C12)."""
-    if work.plan is not None:
-        note_look(work, drafted or Intent())
-        work.thought = None
-        return None
-    wrong = take_up(work, drafted)
-    if better := ask_again(work, (_NO_INTENT,) if drafted is None else wrong):
-        return think_intent(work, better, work.thought)
+def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
+    """A reading that cannot be used is asked for once more; then the task continues without one (C12)."""
+    if work.plan_attempts == 1 and (reading is None or names_too_many(work, reading)):
+        return think_bounds(work, (_NOT_READ if reading is None else _TOO_MANY,), work.thought)
+    take_bounds(work, reading)
     begin_open(work)
     return None
 

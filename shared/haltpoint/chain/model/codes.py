@@ -22,7 +22,7 @@ class Code(StrEnum):
     PLAN_NOT_FOUND = "HP-202", "The model did not produce a valid plan."
     TURNS_USED_UP = "HP-203", "The model used up the turns of a step before the step was complete."
     TOOL_FAILED = "HP-204", "A tool failed, and the step that needed it failed with it."
-    GIVEN_UP = "HP-205", "The model gave up a step after an error of a tool, or an agent refused its task."
+    GIVEN_UP = "HP-205", "The model ended a step after an error of a tool."
     NOT_RESOLVED = "HP-206", "The arguments of a literal call cannot be built from the earlier results."
     TOOL_GONE = "HP-207", "No worker declares the tool any more."
     OVER_BUDGET = "HP-208", "The chain has used up its budget."

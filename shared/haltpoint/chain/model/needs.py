@@ -15,7 +15,7 @@ from haltpoint.chain.model.state import Chain, StepRun
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
-INTENT = "intent"
+BOUNDS = "bounds"
 """The place of thoughts about the goal, in their ids."""
 
 
@@ -59,7 +59,7 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
 
 def reads_goal(chain: Chain) -> bool:
     """Whether the thought under way is about the goal (C12)."""
-    return (chain.thought or "").startswith(f"{chain.id}.{INTENT}.")
+    return (chain.thought or "").startswith(f"{chain.id}.{BOUNDS}.")
 
 
 def with_places(chain: Chain) -> Chain:

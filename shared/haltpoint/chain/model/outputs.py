@@ -46,9 +46,7 @@ class Dispatch(Struct, frozen=True, gc=False):
 
 @value
 class Think:
-    """Ask the model. Receipts are action ids in order; `tool` is what a look at the goal is about (C12). `skippable`:
-    the step may be given up as not needed (C11). `forced`: it has to decide who works on the task (I2).
-    """
+    """Ask the model. Receipts are action ids in order."""
 
     thought_id: str
     kind: ThoughtKind
@@ -59,8 +57,13 @@ class Think:
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
     answered: str | None = None
-    tool: str | None = None
-    skippable: bool = False
+    # The promises of the step without a receipt.
+    due: tuple[tuple[str, ...], ...] = ()
+    # `end_step` is offered (C11).
+    may_end: bool = False
+    # No tool is offered: the step ends in words (D2).
+    in_words: bool = False
+    # It has to decide who works on the task (I2).
     forced: bool = False
 
 
@@ -153,14 +156,11 @@ class Decision(Struct, frozen=True, gc=False):
 
 
 class StepEnd(Struct, frozen=True, gc=False):
-    """A step is over: completed, failed, or `skipped`: the words for why it is not done. `excused`: they show that its
-    effect is not needed.
-    """
+    """A step is over: completed, failed, or `skipped`: the words for why it is not done."""
 
     index: int
     failure: Failure | None = None
     skipped: str = ""
-    excused: bool = True
 
 
 @value

@@ -16,9 +16,9 @@ from haltpoint.contracts.answers import NotDone
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.reasons import Grant
+from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Option, Outcome, Spent
-from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
@@ -56,6 +56,10 @@ class StepRun(Struct, gc=False):
     unkept: bool = False
     here: bool = False
     freed: bool = False
+    # A correction was sent to it since a person last answered (C6).
+    corrected: bool = False
+    # A person wants it done after all (C11).
+    insisted: bool = False
     pending: tuple[int, ...] = ()
 
 
@@ -185,13 +189,11 @@ class ChainError:
 class Failure:
     """The chain cannot do what was asked: `answer` is what the user reads beside the error, `fault` a tool's own. When
     a step is the reason, what is under way beside it ends first (C8). `stopped`: it is cancelled, by whom and why.
-    `refused`: the agent does not take the task, or the one to which it handed the task on (C11).
     """
 
     error: ChainError
     answer: str | None = None
     fault: ErrorInfo | None = None
-    refused: bool = False
     stopped: tuple[str, str] | None = None
 
 
@@ -204,11 +206,9 @@ class Chain(Struct, gc=False):
     with the fault. `actions` holds only what later decisions need. `requests` are
     the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
     succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `nested_successes`
-    are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `intent` is
-    what the goal asks for (C12), `ledger` what became of its effects, by the signatures of their calls (C14), `granted`
-    the yeses that cover later calls (C13).
+    are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `ledger` is
+    what became of its effects, by the signatures of their calls (C14), `granted` the yeses for later calls (C13).
     `below` is what its agents have used, `known` are the receipts that they have made known (C13).
-    `unfulfilled` are effects that the goal asks for and that have no deed.
     `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
     `questions` are those that the model asked while planning, `answers` a person's words to them (C11). `failing`: the
     chain fails when what is under way has ended. `active` are the indexes of the steps that have begun and have
@@ -243,7 +243,12 @@ class Chain(Struct, gc=False):
     case: tuple[Strike, ...] = ()
     goal: str | None = None
     nested_successes: tuple[str, ...] = ()
-    intent: ChainIntent | None = None
+    # What the goal asks of tools, and says against them (C12).
+    bounds: ChainBounds | None = None
+    # The promises that steps ended without (C11).
+    left_out: tuple[LeftOut, ...] = ()
+    # What persons have said (C6, C11).
+    heard: Heard = Heard.NOTHING
     ledger: Ledger = field(default_factory=dict)
     known: tuple[KnownReceipt, ...] = ()
     questions: tuple[str, ...] = ()
@@ -251,7 +256,10 @@ class Chain(Struct, gc=False):
     granted: tuple[Grant, ...] = ()
     other_model: bool = False
     answer: str | None = None
-    unfulfilled: tuple[NotDone, ...] = ()
+    # What was due and has no receipt of its own (F1).
+    not_done: tuple[NotDone, ...] = ()
+    # A promise was left out (C11).
+    unfinished: bool = False
     error: ChainError | None = None
     failing: Failure | None = None
     resting: dict[str, Rest] = field(default_factory=dict)

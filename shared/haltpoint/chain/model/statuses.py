@@ -30,6 +30,7 @@ WAITING: dict[RequestKind, ChainStatus] = {
     RequestKind.INPUT: ChainStatus.AWAITING_INPUT,
     RequestKind.ESCALATION: ChainStatus.ESCALATED,
     RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
+    RequestKind.LEAVE_OUT: ChainStatus.ESCALATED,
 }
 """A waiting state is that of the oldest open request."""
 

@@ -167,10 +167,23 @@ class Work(Chain, kw_only=True, gc=False):
         number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
+    def continues(self, index: int, tool: str) -> bool:
+        """Whether a call counts as one with the last call of the same turn (C7): it is one of the same tool, or both
+        are among the leading calls that only read and do not ask.
+        """
+        run = self.run[index]
+        before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
+        if before is None:
+            return False
+        both = (self.world.spec(before.tool), self.world.spec(tool))
+        reading = all(spec.read_only and not spec.may_clarify for spec in both)
+        return before.tool == tool or (reading and run.in_turn == 1)
+
     def begin(self, action: Action) -> None:
         """Begin the step's next action: one more of its calls is under way. Calls side by side count as one."""
         run = self.edit(action.step)
-        run.actions, run.taken, run.in_turn = action.number, run.taken + 1, run.in_turn + (not run.pending)
+        run.in_turn += not (run.pending or self.continues(action.step, action.tool))
+        run.actions, run.taken = action.number, run.taken + 1
         run.pending = (*run.pending, action.number)
         self.keep(action)
 

@@ -3,7 +3,6 @@ the model in words is one to a person, as askHuman would put it (C11).
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -19,13 +18,10 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Option
 
 MOST_QUESTIONS: Final = 3
-"""Questions in words that one step, or the planning of a chain, may ask."""
+"""Questions that the planning of a chain may ask."""
 
 LONGEST_QUESTION: Final = 4000
 """Characters of a question; of longer words the end is asked."""
-
-_ENDS: Final = re.compile(r"[.!?…](?=\s)|[。！？](?=.)|\n")
-"""Where one sentence ends and another begins."""
 
 _QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
 
@@ -134,22 +130,17 @@ def is_question(words: str) -> bool:
     return _QUESTION.search(words) is not None
 
 
-def is_only_question(words: str) -> bool:
-    """Whether a text is one question and says nothing else."""
-    return is_question(words) and _ENDS.search(words.strip()) is None
-
-
-def new_question(words: str, asked: Sequence[str]) -> str | None:
-    """The end of words that ask a person; None: asked already, in whatever spacing and case, or too often."""
-    words = words.strip()[-LONGEST_QUESTION:]
-    known = [human_tool.asked_in({"question": one}) for one in asked]
-    new = words and len(known) < MOST_QUESTIONS and human_tool.asked_in({"question": words}) not in known
-    return words if new else None
+def in_short(words: str) -> str:
+    """A question of a model as a person reads it."""
+    return words.strip()[-LONGEST_QUESTION:]
 
 
 def ask_while_planning(work: Work, said: str) -> Ask | None:
-    """A question that the model asks in place of a plan, for a person."""
-    if (words := new_question(said, work.questions)) is None:
+    """A question that the model asks in place of a plan, for a person; None: asked already, or too often."""
+    words = in_short(said)
+    known = [human_tool.asked_in({"question": asked}) for asked in work.questions]
+    is_new = human_tool.asked_in({"question": words}) not in known
+    if not (words and is_new and len(known) < MOST_QUESTIONS):
         return None
     work.questions, work.thought = (*work.questions, words), None
     return question(work, RequestKind.INPUT, None, words)

@@ -6,11 +6,11 @@ from typing import Final
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to, progress, who_routes, with_agents
+from haltpoint.chain.checks.strategies import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think
 from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.words.routing import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed

@@ -15,7 +15,6 @@ from msgspec import json, structs
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.checks.intent import bounds_inside
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
@@ -163,9 +162,6 @@ def child_for(
         return failed(Code.NOT_RESOLVED, words)
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
-    bound = bounds_inside(work, action.step, spec.name)
-    if bound.ask_before or bound.forbidden:
-        passed_on["intent"] = bound
     started = structs.replace(action, child=child_id(action.id))
     task = Task(goal=goal, plan=steps, above=work.task.path, ledger=work.ledger, **passed_on)
     return StartChild(started, task, work.deadline, admitted=admitted)

@@ -1,19 +1,17 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from dataclasses import replace
+from itertools import chain
 
 from msgspec import structs
 
 from haltpoint.chain.checks import known, ledger
-from haltpoint.chain.checks.deeds import deed_line
-from haltpoint.chain.checks.exits import explained, leave_out, unkept
-from haltpoint.chain.checks.goal import with_effects
-from haltpoint.chain.checks.owed import falls_short, unfulfilled
+from haltpoint.chain.checks.knowledge import tools_of
+from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
-from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, ChainError, Failure
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
@@ -21,7 +19,6 @@ from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.handing_on import fault_of_agent, told_of, words_of
 from haltpoint.contracts.advice import FOR_MODELS
-from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
@@ -33,18 +30,11 @@ WHO, WHY = 256, 2000
 
 def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
     """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
-    words, told = fault.message, action.told
+    words = fault.message
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
     error = ChainError(str(code), f"{action.tool}: {fault.error_type.value}: {fault.message}")
-    refused = told.spent is not None and not told.reported
-    return StepEnd(action.step, Failure(error, words, fault, refused=refused))
-
-
-def refused(why: str) -> Failure:
-    """An agent does not take the task; its caller reads why (C11)."""
-    fault = ErrorInfo(ErrorType.VALIDATION, why[:WHY])
-    return Failure(ChainError(str(Code.GIVEN_UP), why), why, fault, refused=True)
+    return StepEnd(action.step, Failure(error, words, fault))
 
 
 def too_late(work: Work) -> Failure | None:
@@ -69,10 +59,7 @@ def end_step(work: Work, end: StepEnd) -> None:
         drop_held(work, index, "step skipped")
         work.tell(FactType.STEP_SKIPPED, index, reason=end.skipped[:WHY])
         work.leave(index, StepStatus.SKIPPED)
-        due = [name for names in unkept(work, index) for name in names]
-        if work.origin is PlanOrigin.REACT:
-            due = [name for one in unfulfilled(work) for name in one.tools]
-        leave_out(work, due if end.excused else (), end.skipped[:WHY])
+        leave_out(work, index, end.skipped[:WHY])
     elif failure is None:
         run, validation = work.run[index], "passed"
         if work.origin is not PlanOrigin.LITERAL:
@@ -85,10 +72,27 @@ def end_step(work: Work, end: StepEnd) -> None:
         _fail_step(work, index, failure)
     for request in withdraw(work, f"step {step.id!r} is over", index) if work.requests else ():
         free(work, request)
-    if failure is None or not step.fatal:
+    if failure is None or not _fails_chain(work, index):
         _open_dependants(work, index)
     else:
         fail(work, replace(failure, error=replace(failure.error, step_id=step.id)))
+
+
+def _fails_chain(work: Work, index: int) -> bool:
+    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads, unless what a later
+    step promises takes a value from it (C11).
+    """
+    step = work.steps[index]
+    if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
+        return step.fatal
+    called = {action.tool for action in work.actions.values() if action.step == index}
+    tools = {*step.promised_tools, *called}
+    if not tools or not all(work.world.spec(name).read_only for name in tools):
+        return True
+    later = [work.steps[other].promised_tools for other, run in enumerate(work.run) if not run.status.done]
+    specs = [work.world.spec(name) for name in chain.from_iterable(later)]
+    origins = chain.from_iterable(spec.provenance.values() for spec in specs)
+    return any(not tools.isdisjoint(tools_of(places)) for places in origins)
 
 
 def _fail_step(work: Work, index: int, failure: Failure) -> None:
@@ -135,40 +139,13 @@ def _children_act(work: Work) -> bool:
 
 
 def complete(work: Work, end: Completed) -> None:
-    """The chain has done what was asked; a strict one fails when an effect is owed (C12). Words are kept either way."""
-    if (owed := falls_short(work)) is not None:
-        fail(work, replace(failed(Code.UNFULFILLED, owed), answer=end.answer))
-        return
-    work.unfulfilled = _not_done(work)
-    newest = {one.tool: one for one in work.actions.values()}.values()
-    reported = any(one.error is not None and with_effects(work.world.spec(one.tool)) for one in newest)
+    """The chain is over, and no promise was broken; one that was left out is told (C11)."""
+    work.not_done, work.unfinished = not_done(work), is_unfinished(work)
+    details = {"unfinished": True} if work.unfinished else {}
     found_out = known.for_above(work)
-    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, {})
+    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
-    report(work, found_out, reported=reported)
-
-
-def _not_done(work: Work) -> tuple[NotDone, ...]:
-    """What should have had an effect and has no successful receipt (F1), but for what an action tells: the calls of a
-    literal plan that were not reached, what steps promised (C3), and what the goal asks for (C12). The id of a call
-    that was not reached is that of its step's next action.
-    """
-    found, due = list[NotDone](), unfulfilled(work)
-    begun = {(action.step, action.tool) for action in work.actions.values()}
-    for index, (step, run) in enumerate(zip(work.steps, work.run, strict=True)):
-        at = work.action_id(index, run.actions + 1)
-        left = [(call.tool, call.arguments) for call in step.actions[run.taken :]]
-        if work.origin is not PlanOrigin.LITERAL:
-            unkept = [names for bit, names in enumerate(work.graph.promises[index]) if not run.receipts >> bit & 1]
-            left = [(OR.join(names), {}) for names in unkept if begun.isdisjoint((index, name) for name in names)]
-        if run.status is StepStatus.SKIPPED:  # by the model's words: the goal's own say what is not done
-            left = [one for one in left if not any(set(each.tools).intersection(one[0].split(OR)) for each in due)]
-        for tool, given in left:
-            specs = (work.world.spec(name) for name in tool.split(OR))
-            if says := OR.join(deed_line(spec, write_json(given), "{}") for spec in specs if with_effects(spec)):
-                found.append(NotDone(action_id=at, tool=tool, says=says, why=WhyNot.NEVER_EXECUTED))
-    told = {name for one in found for name in one.tools}.union(tool for _, tool in begun)
-    return (*explained(work, found), *(one for one in due if told.isdisjoint(one.tools)))
+    report(work, found_out)
 
 
 def fail(work: Work, failure: Failure) -> None:
@@ -203,11 +180,11 @@ def fail(work: Work, failure: Failure) -> None:
         _cancelled(work, *failure.stopped)
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
-    work.unfulfilled, found_out = _not_done(work), known.for_above(work)
+    work.not_done, found_out = not_done(work), known.for_above(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer = error, failure.answer
     told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
-    report(work, found_out, told, reported=failure.fault is not None and not failure.refused)
+    report(work, found_out, told)
 
 
 def cancel(work: Work, end: Cancelled) -> None:
@@ -217,10 +194,10 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
-    work.unfulfilled, found_out = _not_done(work), known.for_above(work)
+    work.not_done, found_out = not_done(work), known.for_above(work)
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, found_out, ErrorInfo(ErrorType.DENIED, words), reported=True)
+    report(work, found_out, ErrorInfo(ErrorType.DENIED, words))
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
@@ -257,7 +234,7 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
     return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
 
 
-def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None, *, reported: bool = False) -> None:
+def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the
@@ -272,7 +249,7 @@ def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None
         duration_ms=max(0, work.now - work.created_at),
         nested_successes=work.nested_successes,
         ledger=ledger.additions(work),
-        **told_of(work, reported=reported),
+        **told_of(work),
     )
     data = work.answer or "{}"
     if metadata.agent:

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks import known
 from haltpoint.chain.checks.agents import assigned_to, goal_in, hand_on_fault
-from haltpoint.chain.checks.exits import hear_left_out
-from haltpoint.chain.checks.goal import goal_of, intent_of, users_goal
-from haltpoint.chain.checks.intent import names_agent
+from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
@@ -23,7 +22,7 @@ from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Spent
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.tasks import Assignment, Budget, Task
 
 _PASSED_ON: Final = (
@@ -53,11 +52,11 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         assigned=Assignment(
             chains=own.chains - work.below.chains - 1,
             goal=users,
-            floor=goal_of(work) if users is None else "",
+            bounds=_bounds(work),
+            heard=work.heard,
         ),
         ledger=work.ledger,
         known=known.for_below(work),
-        intent=_intent(work, action.tool),
         budget=_left(work),
         style=own.limits.style,
         strikes=own.limits.strikes,
@@ -72,19 +71,22 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
 
 
 def take_back(work: Work, told: Metadata) -> None:
-    """An agent has ended: what it has used is added, and what it has left out as not needed is left out here, too."""
-    hear_left_out(work, told.not_needed)
+    """An agent has ended: what it has used is added. What it has left out is left out here, too, and what persons
+    have said to it was said here (C6, C11).
+    """
+    work.left_out += told.left_out
+    work.heard = max(work.heard, told.heard)
     if told.spent is None:
         return
     both = {name: getattr(work.below, name) + getattr(told.spent, name) for name in Spent.__struct_fields__}
     work.below = replace(Spent(**both), chains=both["chains"] + 1)
 
 
-def told_of(work: Work, *, reported: bool) -> dict[str, Any]:
+def told_of(work: Work) -> dict[str, Any]:
     """What the report of a chain says of the agent that it was, as fields of its metadata; nothing of other chains."""
     if work.task.assigned is None:
         return {}
-    told = {"agent": work.task.agent, "not_needed": intent_of(work).not_needed, "reported": reported}
+    told = {"agent": work.task.agent, "left_out": work.left_out, "heard": work.heard}
     return {**told, "spent": work.spent()}
 
 
@@ -109,6 +111,14 @@ def _left(work: Work) -> Budget:
     return Budget(**{name: limit - getattr(spent, name) for name, limit in limited.items()})
 
 
+def _bounds(work: Work) -> ChainBounds | None:
+    """The bounds of the user's goal, with the promises that are still due."""
+    if work.bounds is None:
+        return None
+    due = {tools for index in range(len(work.run)) for tools in missing(work, index)}
+    return replace(work.bounds, required_tools=tuple(one for one in work.bounds.required_tools if one.tools in due))
+
+
 def _users_own(work: Work, action: Action) -> str | None:
     """The user's own goal; None where the call itself is in the user's words: those of a submitter's literal plan."""
     if work.origin is PlanOrigin.LITERAL:
@@ -116,14 +126,3 @@ def _users_own(work: Work, action: Action) -> str | None:
         if not any(references(call.arguments)):
             return None
     return users_goal(work)
-
-
-def _intent(work: Work, agent: str) -> Intent | None:
-    """What the user's goal asks for, as far as it was read. Where a person is to be asked before this agent works,
-    they are asked before each effect that it makes.
-    """
-    read = work.intent or work.task.intent
-    if read is None:
-        return None
-    asks = (replace(one, tools=("*",)) if names_agent(work, one, agent) else one for one in read.ask_before)
-    return Intent(read.effects_asked, tuple(asks), read.forbidden)

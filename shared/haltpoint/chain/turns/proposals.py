@@ -6,24 +6,19 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import called_by_another, decided, must_decide, router, undecided
+from haltpoint.chain.checks.agents import decided, must_decide, router, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.checks.exits import excused, last_error, not_needed, skippable, way_out
-from haltpoint.chain.checks.intent import look_at_goal
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.ledger import answered
-from haltpoint.chain.checks.owed import pattern_faults, remind, unfulfilled
+from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
-from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import is_only_question, is_question, new_question
+from haltpoint.chain.turns.asking import in_short, is_question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.ending import WHY, failed_by_tool, refused
+from haltpoint.chain.turns.exiting import end_by_call, end_by_words
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import give_back, succeed
 from haltpoint.chain.turns.routing import (
@@ -45,13 +40,13 @@ from haltpoint.chain.turns.strikes import (
     unread,
     violate,
 )
-from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_intent, think_step
+from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, Proposal, StepDecision, Violation
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
 
 _NOTHING: Final = Proposal()
 
@@ -69,21 +64,13 @@ def take_proposal(work: Work, message: ActionProposed) -> Next | None:
 
 
 def consider(work: Work, index: int) -> Next | None:
-    """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`).
-
-    Before a call that nothing in the intent names the goal is looked at (C12).
-    """
+    """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`)."""
     proposal = work.proposals[index]
     asks = proposal.shown and may_think(work, index)
     due = must_decide(work) and not asks and (undecided(work) or proposal.calls or proposal.faults)
     if (said := router(work)) is not None and (due or decided(work, proposal)):
         return _decide(work, index, proposal, said)
-    considered = len(proposal.calls) <= MOST_CALLS and proposal.decision is not StepDecision.FAIL
-    if considered and (tool := look_at_goal(work, index, proposal)) is not None:
-        return think_intent(work, tool=tool)
     work.edit(index).here = False
-    if proposal.decision is StepDecision.FAIL:
-        return _give_up(work, index, proposal)
     if len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
         return _correct(work, index, (Correction(violation=Violation.NOT_ALLOWED, message=text),))
@@ -107,62 +94,37 @@ def _decide(work: Work, index: int, proposal: Proposal, said: Supervisor) -> Nex
 
 
 def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
-    """Words complete a reasoning step (C4), and never a tool step (C3).
+    """Words complete a step that owes nothing (C4), and never one that owes something (C3).
 
-    A question goes to a person, and words behind a tool's error end the step as failed: neither is a strike (C11). A
-    call that cannot be read is no words: it is refused like a faulty call, in every mode (C6). Words that show calls
-    are words (C9): the model is asked once whether it meant them.
+    There a question goes to a person, and words right after a tool's error or a no end the step: neither is a strike
+    (C11). A call that cannot be read is no words: it is refused like a faulty call, in every mode (C6). Words that show
+    calls are words (C9): the model is asked once whether it meant them.
     """
     mode, words, thought = work.mode(index), proposal.content, work.awaited(index)
     if proposal.shown and may_think(work, index):
         return _again(work, index, unread(work, index, proposal), thought, again=True)
     if proposal.faults and not proposal.shown:
         return _correct(work, index, unread(work, index, proposal))
-    unrouted = undecided(work)
-    tool_step = unrouted or work.steps[index].step_type is StepType.TOOL
-    missing = () if tool_step else pattern_faults(work, words)
-    owes = tool_step or bool(missing)
-    if _asks(work, index, words, owes=owes) and (question := _ask(work, index, words)) is not None:
+    if not (undecided(work) or missing(work, index)):
+        return _take_last_words(work, index, words)
+    if is_question(words) and (question := _ask(work, index, words)) is not None:
         return question
-    if owes and mode is not Mode.OFF and words.strip() and (failed := last_error(work, index)) is not None:
-        return failed_by_tool(Code.GIVEN_UP, *failed)
-    due_call = no_decision(work) if unrouted else no_call(work, index)
-    faults = () if mode is Mode.OFF else (due_call,) if tool_step else missing
-    if faults and mode is Mode.STRICT:
-        return _correct(work, index, faults)
-    if not faults and work.origin is PlanOrigin.REACT and (reminded := remind(work)):
-        return _again(work, index, reminded, thought, again=True)
+    if mode is Mode.OFF:
+        return _take_last_words(work, index, words)
+    if (ended := end_by_words(work, index, words)) is not None:
+        return ended
+    fault = no_decision(work) if undecided(work) else no_call(work, index)
+    if mode is Mode.STRICT:
+        return _correct(work, index, (fault,))
     work.words = words
-    if faults:
-        violate(work, index, thought, faults, words)
-        return complete_unmet(work, index)
+    violate(work, index, thought, (fault,), words)
+    return complete_unmet(work, index)
+
+
+def _take_last_words(work: Work, index: int, words: str) -> Next:
+    """The step ends in these words."""
+    work.words = words
     return StepEnd(index)
-
-
-def _give_up(work: Work, index: int, proposal: Proposal) -> Next:
-    """The honest way out (C11): a step may be given up for what a tool of it said last, if that is an error. An agent
-    that another has called may always say why it does not do this: its caller chooses again.
-
-    Calls beside it never run.
-    """
-    failed, run = last_error(work, index), work.edit(index)
-    run.taken, run.struck = 0, False
-    drop_held(work, index, "proposed beside giving up")
-    if failed is not None:
-        return failed_by_tool(Code.GIVEN_UP, *failed)
-    if not_needed(work, index, proposal.content):
-        return StepEnd(index, skipped=proposal.content, excused=excused(work, index))
-    if (called := called_by_another(work)) and (why := proposal.content.strip()[:WHY]):
-        return StepEnd(index, refused(why))
-    if called:
-        text = 'Say why: {"next_step_decision": "fail", "content": "<why you do not do it>"}.'
-        return _correct(work, index, (Correction(violation=Violation.UNFOUNDED_FAIL, message=text),))
-    text = f"Step {work.steps[index].id!r} cannot be given up: no tool's last result in it is an error"
-    other = way_out(work, index) if skippable(work, index) else ""
-    after = 'Continue with it, and say "next_step_decision": "fail" only after an error.'
-    text += f", and it says no reason. {other} If it is needed, continue." if other else f". {after}"
-    unfounded = Correction(violation=Violation.UNFOUNDED_FAIL, message=text)
-    return _correct(work, index, (unfounded, *unread(work, index, proposal)))
 
 
 def release(work: Work, index: int) -> Next | Gate | None:
@@ -174,7 +136,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
     most = max(limits.actions_per_turn(work.steps[index], work.world.policy), len(decided(work, proposal)))
     for place in range(work.run[index].taken, len(proposal.calls)):
         proposed, run = proposal.calls[place], work.run[index]
-        if run.in_turn >= most and not run.pending:
+        if run.in_turn >= most and not run.pending and not work.continues(index, proposed.tool):
             return None
         if place in work.verdicts.get(index, ()) or left_aside(work, index, proposed) is not None:
             continue
@@ -186,6 +148,11 @@ def release(work: Work, index: int) -> Next | Gate | None:
             fault = verdict.correction
             strike(work, index, fault, call=place, weighs=not is_result(work, index, fault))
             continue
+        if proposed.tool == END_STEP:
+            ended = Gate.HELD if run.pending else _end(work, index, place)
+            if ended is not None:
+                return ended
+            continue
         reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
         if is_held(call, asks=bool(reasons)):
             return Gate.HELD
@@ -193,6 +160,16 @@ def release(work: Work, index: int) -> Next | Gate | None:
         if sent is not None:
             return sent
     return None
+
+
+def _end(work: Work, index: int, place: int) -> Next | None:
+    """A call of `end_step` in a proposal; None: it is refused."""
+    work.edit(index).taken = place
+    ended = end_by_call(work, index, work.proposals[index].calls[place].arguments)
+    if isinstance(ended, Correction):
+        strike(work, index, ended, call=place)
+        return None
+    return ended
 
 
 def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tuple[Reason, ...]) -> Next | None:
@@ -223,9 +200,12 @@ def _note_what_strict_says(work: Work, call: CheckedCall) -> tuple[str, ...]:
 
 
 def next_turn(work: Work, index: int) -> Next:
-    """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same turn again when
-    nothing of it ran.
+    """The end of a step of a plan that has all that it promised (C3). Else drop what is left of the proposal and ask
+    for the next (C7), with what was wrong; the same turn again when nothing of it ran.
     """
+    step = work.steps[index]
+    if step.promised and not step.each and not missing(work, index):
+        return StepEnd(index)
     run, thought = work.edit(index), work.acted_on(index)
     proposal = work.proposals.get(index, _NOTHING)
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
@@ -265,23 +245,11 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     return think_step(work, index, corrections, thought, again=again)
 
 
-def _asks(work: Work, index: int, words: str, *, owes: bool) -> bool:
-    """Whether words are a question to a person. A result that ends in one is none: a translation, a draft of a mail; of
-    a reasoning step that is one question and nothing else nobody can tell, and a person is asked.
-    """
-    if work.origin is PlanOrigin.DRAFTED and not owes:
-        return is_only_question(words) and bool(work.graph.dependants[index])
-    return is_question(words) and (owes or bool(unfulfilled(work)))
-
-
 def _ask(work: Work, index: int, said: str) -> Next | None:
-    """A question of the model in words, for a person; None: asked already or too often, or it has to decide (I2)."""
-    if must_decide(work):
-        return None
-    own = (one for one in work.actions.values() if one.tool == human_tool.NAME and one.step == index)
-    words = new_question(said, [str(read_json(one.arguments).get("question")) for one in own])
-    if words is None:
+    """A question of the model in words, for a person; None: this step has asked one, or it has to decide (I2)."""
+    asked = any(action.tool == human_tool.NAME and action.step == index for action in work.actions.values())
+    if asked or must_decide(work):
         return None
     work.begin_turn(index)
     note_round(work, index)
-    return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": words}))
+    return send(work, CheckedCall(work, index, human_tool.SPEC, {"question": in_short(said)}))

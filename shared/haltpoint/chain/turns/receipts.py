@@ -3,10 +3,10 @@
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.agents import decided, router, undecided
+from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.knowledge import SAID
-from haltpoint.chain.checks.owed import pattern_faults, remind
+from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
@@ -16,12 +16,11 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.ending import failed_by_tool, outcome_of
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.strikes import complete_unmet, reset_strikes, violate
+from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
-from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Proposal
 
@@ -63,55 +62,49 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
 
 
 def succeed(work: Work, action: Action) -> StepEnd | None:
-    """A successful receipt: end the step when it has all that was promised; else it continues (see `scheduling`).
-
-    It ends the chain's row of violations, and the step's when the tool was required or none is (D2).
+    """A successful receipt. It ends the chain's row of violations, and the step's when the tool was required or none is
+    (D2). That `complete` ends a step of a plan which has all that it promised; any other end is for `scheduling`.
     """
-    index, literal = action.step, work.origin is PlanOrigin.LITERAL
-    step, run = work.steps[index], work.edit(index)
-    kept, met = _count(work, action)
-    ends = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    index = action.step
+    run, kept = work.edit(index), keep(work, action)
     record(work, action, succeeded=True)
     work.strikes, work.case = 0, ()
-    if kept or not work.graph.promises[index]:
+    if kept or not of_step(work, index):
         run.strikes = 0
-    if literal:
-        return StepEnd(index) if (met and ends) or (run.taken == len(step.actions) and not run.pending) else None
-    if (met and step.step_type is StepType.TOOL) or (ends and work.mode(index) is Mode.OFF):
-        return StepEnd(index)
-    if not (met and ends):
-        return None
-    faults = pattern_faults(work)
-    if undecided(work) or (work.mode(index) is Mode.STRICT and (faults or remind(work))):
-        return None  # it counts as `continue` while the user's words ask for more (C2), or no agent has the task (I2)
-    if not faults:
-        return StepEnd(index)
-    violate(work, index, work.acted_on(index), faults, "")
-    return complete_unmet(work, index)
+    if _says_complete(action) and work.origin is not PlanOrigin.REACT:
+        held_to_nothing = work.origin is PlanOrigin.DRAFTED and work.mode(index) is Mode.OFF
+        if held_to_nothing or not missing(work, index):
+            return StepEnd(index)
+    return end_of_calls(work, index) or end_of_proposal(work, index)
+
+
+def _says_complete(action: Action) -> bool:
+    return action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
 
 
 def succeed_beside(work: Work, action: Action) -> StepEnd | None:
     """A successful receipt while the chain fails: its step is complete if this was all that it still needed (C3)."""
     index = action.step
-    _, met = _count(work, action)
+    keep(work, action)
     if work.origin is PlanOrigin.LITERAL:
         return end_of_calls(work, index)
-    return StepEnd(index) if met and work.steps[index].step_type is StepType.TOOL else None
+    return StepEnd(index) if of_step(work, index) and not missing(work, index) else None
 
 
-def _count(work: Work, action: Action) -> tuple[bool, bool]:
-    """Whether a successful receipt keeps a part of its step's promise, and whether all of that is kept now."""
-    run, promised, kept = work.edit(action.step), work.graph.promises[action.step], 0
-    for bit, tools in enumerate(promised):
-        if action.tool in tools:
-            kept |= 1 << bit
-    run.receipts |= kept
-    return bool(kept), run.receipts == (1 << len(promised)) - 1
+def end_of_proposal(work: Work, index: int) -> StepEnd | None:
+    """The end of a step that has all that it promised, when the proposal that kept the last of it has run (C3)."""
+    step, run = work.steps[index], work.run[index]
+    if work.origin is not PlanOrigin.DRAFTED or not step.promised or step.each or missing(work, index):
+        return None
+    left = len(work.proposals.get(index, Proposal()).calls) - run.taken
+    return StepEnd(index) if left <= 0 and not run.pending else None
 
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
     """The end of a literal step whose last call has ended."""
     run = work.run[index]
+    if work.origin is not PlanOrigin.LITERAL:
+        return None
     return StepEnd(index) if run.taken == len(work.steps[index].actions) and not run.pending else None
 
 
@@ -121,16 +114,15 @@ def is_optional(work: Work, action: Action) -> bool:
 
 
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
-    """A receipt with an error ends the turn. The model may try something else if that can help (C11, E3, E4); one that
-    routes may always decide, whatever its tools say (I2).
-    """
-    index, literal = action.step, work.origin is PlanOrigin.LITERAL
+    """A receipt with an error ends the turn. A literal step fails with it; elsewhere the model reads it (C11)."""
+    index = action.step
+    keep(work, action)  # of an agent that failed, what it did before
     record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
     if not decided(work, work.proposals.get(index, Proposal())):  # the others that it names get the task all the same
         drop_held(work, index, "the call before it failed")
-    if literal or not (fault.recoverable or action.denied or router(work)):
+    if work.origin is PlanOrigin.LITERAL:
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None
 

@@ -18,7 +18,7 @@ from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import listed
 from haltpoint.chain.checks.goal import users_goal
 from haltpoint.chain.checks.judges import refusal
-from haltpoint.chain.checks.owed import owed, pattern_faults
+from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.reasons import form_fault
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Next, StepEnd, step_failed
@@ -122,7 +122,7 @@ def _results_stand(work: Work, index: int) -> StepEnd | None:
     served = any(one.satisfies and one.told.agent for one in work.actions.values())
     others = {one.tool for one in decided(work, work.proposals[index])}.intersection(_takers(work, index))
     wants_another = work.case[-1].violation is not Violation.STUCK and bool(others)
-    if not served or wants_another or pattern_faults(work) or owed(work):
+    if not served or wants_another or missing(work, index):
         return None
     work.words = ""
     return StepEnd(index)

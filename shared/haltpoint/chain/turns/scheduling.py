@@ -101,7 +101,7 @@ def _think(work: Work, wanted: Think) -> None:
         work.tell(FactType.CONTRACT_CORRECTED, index, violation=fault.violation.value, message=fault.message, **tool)
     if index is None:
         work.thought = wanted.thought_id
-        work.plan_attempts += wanted.kind in (ThoughtKind.PLAN, ThoughtKind.INTENT)
+        work.plan_attempts += wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS)
         return
     run = work.edit(index)
     run.attempt, run.proposals, run.thinking = wanted.attempt, run.proposals + 1, True

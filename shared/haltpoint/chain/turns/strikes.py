@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from haltpoint.chain.checks.agents import DECISION, router
-from haltpoint.chain.checks.contract import call_form, listed
-from haltpoint.chain.checks.exits import skippable, unkept, way_out
-from haltpoint.chain.checks.owed import pattern_faults
+from haltpoint.chain.checks.contract import call_form, listed, may_call
+from haltpoint.chain.checks.end_tool import FORM as END_FORM
+from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -16,14 +16,13 @@ from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.tools import ToolKind
-from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Violation
 
 MOST_REMEMBERED: Final = 10
 """Violations that a case shows: the last ones of the row."""
 
-_ANY_FORM: Final = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
+ANY_FORM: Final = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 
 MOST_CALLS: Final = 32
 """Calls of one proposal; one with more is sent back whole."""
@@ -98,27 +97,27 @@ def reset_strikes(work: Work, index: int | None) -> None:
 
 
 def escalate(work: Work, index: int | None, reason: str) -> Ask:
-    """D3: the chain stops, and a person gets the case: rephrase, give the result by hand, retry, or abort.
+    """D3: the chain stops, and a person gets the case. The result that they may give by hand is that of the first tool
+    that is due.
 
-    `reason` is for them; what was written for the model is in its corrections. The tool that is missing is one that
-    the step promised, or one that the user's words ask for (C2): its result is what may be given by hand.
+    `reason` is for them; what was written for the model is in its corrections.
     """
     reason = reason[:MOST_SAID]
-    missing = missing_tools(work, index) or tuple(dict.fromkeys(one.tool or "" for one in pattern_faults(work)))
+    due = () if index is None else missing(work, index)
+    tools = missing_tools(work, index)
     place = _place(work, index)
-    where = f"{place}: {reason}" if place else reason
     text = f"The model broke the contract{place and f' {place}'}: {reason}. How should it continue?"
-    if missing:
+    if due:
+        where = f"{place}: {reason}" if place else reason
         template = work.world.policy.messages.escalate
         tries = work.strikes if work.strikes or index is None else work.run[index].proposals
-        expected = missing_in_words(work, index) or ", ".join(missing)
-        text = f"{template.format(expected_tools=expected, count=tries)} ({where})"
-    about = {"strikes": work.strikes, "missing": list(missing)}
+        text = f"{template.format(expected_tools=in_words(due), count=tries)} ({where})"
+    about = {"strikes": work.strikes, "missing": list(tools)}
     work.tell(FactType.CHAIN_ESCALATED, index, request_id=request_id(work.id, work.asked + 1), reason=reason, **about)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
-    tool = missing[0] if missing else ""
+    tool = next(iter(tools), "")
     return question(work, RequestKind.ESCALATION, index, text, tool=tool, strikes=work.case)
 
 
@@ -129,30 +128,34 @@ def _place(work: Work, index: int | None) -> str:
     return "" if work.origin is PlanOrigin.REACT else f"in step {work.steps[index].id!r}"
 
 
-def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
-    """The tools of the promises of a step that no successful receipt in it keeps yet (C3)."""
-    return () if index is None else tuple(name for promise in unkept(work, index) for name in promise)
-
-
-def missing_in_words(work: Work, index: int | None) -> str:
-    """The same in words: all of them, but of those of `one_of` any."""
-    return "" if index is None else ", ".join(" or ".join(promise) for promise in unkept(work, index))
-
-
 def no_call(work: Work, index: int) -> Correction:
-    """Words, or calls that belong elsewhere, where a call is required."""
-    step, missing = work.steps[index], missing_tools(work, index)
-    text, form = f"No call of the proposal may run in step {step.id!r}; answer in words instead.", ""
-    if step.step_type is StepType.TOOL:
-        names = missing_in_words(work, index)
-        text = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
-        text = f"Step {step.id!r} is not complete before these tools have succeeded in it: {names}. {text}"
-        if (other := way_out(work, index)) and skippable(
-            work, index
-        ):  # then no call is pressed: nobody knows yet whether it is needed
-            text = f"Words alone do not end step {step.id!r}. {other} If it is needed, call {names}."
-        form = f"The form of a call is: {_forms(work, missing)}"
-    return Correction(violation=Violation.NO_CALL, message=text, form=form, tool=next(iter(missing), None))
+    """Words, or calls that belong elsewhere, where something is due. Both ways are shown alike: nobody knows here
+    whether the call is still wanted (C10).
+    """
+    step, due = work.steps[index], missing(work, index)
+    if not due:
+        text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
+        return Correction(violation=Violation.NO_CALL, message=text)
+    names = in_words(due)
+    said = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
+    text = f"Step {step.id!r} is not complete before these have succeeded in it: {names}. {said}"
+    return Correction(violation=Violation.NO_CALL, message=text, form=both_ways(work, index), tool=due[0][0])
+
+
+def both_ways(work: Work, index: int) -> str:
+    """The forms of a call that is due, or of the decision that hands it on, and of the end of the step."""
+    calls = f"The form of a call is: {forms_of(work, _callable(work, index)) or ANY_FORM}"
+    decision = f"The form of a decision is: {DECISION}"
+    return f"{calls if router(work) is None else decision} To end the step instead: {END_FORM}"
+
+
+def _callable(work: Work, index: int) -> tuple[str, ...]:
+    """Of what is due the tools that this step may call; else the agents that may."""
+    due, step = missing_tools(work, index), work.steps[index]
+    specs = [work.world.spec(name) for name in due]
+    own = tuple(spec.name for spec in specs if may_call(step, spec, work.mode(index), work.task))
+    others = (spec for spec in work.world.tools.values() if spec.kind is ToolKind.AGENT)
+    return own or tuple(spec.name for spec in others if not set(spec.inside).isdisjoint(due))
 
 
 def no_decision(work: Work) -> Correction:
@@ -163,18 +166,24 @@ def no_decision(work: Work) -> Correction:
 
 
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
-    """What could not be read of a proposal, as the model is told it, and the form of the tools that are due (C6)."""
+    """What could not be read of a proposal, as the model is told it, and the form of what is due (C6)."""
     if not proposal.faults:
         return ()
     more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
-    forms = _forms(work, missing_tools(work, index)) or _ANY_FORM
-    due = f"The form of a call is: {forms}" if router(work) is None else f"The form of a decision is: {DECISION}"
     text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}."
-    return (Correction(violation=Violation.UNREADABLE, message=text, form=due),)
+    return (Correction(violation=Violation.UNREADABLE, message=text, form=_due_form(work, index)),)
 
 
-def _forms(work: Work, names: Iterable[str]) -> str:
-    return " ".join(call_form(work.world.tools[name]) for name in dict.fromkeys(names) if name in work.world.tools)
+def _due_form(work: Work, index: int) -> str:
+    if router(work) is not None:
+        return f"The form of a decision is: {DECISION}"
+    return both_ways(work, index) if missing(work, index) else f"The form of a call is: {ANY_FORM}"
+
+
+def forms_of(work: Work, names: Iterable[str]) -> str:
+    """The exact forms of calls of these tools."""
+    known = [name for name in dict.fromkeys(names) if name in work.world.tools]
+    return " ".join(call_form(work.world.tools[name]) for name in known)
 
 
 def complete_unmet(work: Work, index: int) -> StepEnd:

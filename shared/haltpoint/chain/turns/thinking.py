@@ -6,12 +6,12 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import must_decide, router
-from haltpoint.chain.checks.exits import skippable
-from haltpoint.chain.checks.owed import pattern_faults
+from haltpoint.chain.checks.exits import is_offered
+from haltpoint.chain.checks.promises import in_words, missing
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.needs import INTENT
-from haltpoint.chain.model.outputs import Completed, Next, Think, failed, step_failed
+from haltpoint.chain.model.needs import BOUNDS
+from haltpoint.chain.model.outputs import Completed, Next, StepEnd, Think, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.work import Work
@@ -19,14 +19,11 @@ from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import (
     complete_unmet,
     escalate,
-    missing_in_words,
-    missing_tools,
     strikes_exhausted,
     violate,
 )
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation, broken
 
@@ -48,13 +45,11 @@ def think_plan(
     return _spent(work) or think
 
 
-def think_intent(
-    work: Work, corrections: Corrections = (), previous: str | None = None, *, tool: str | None = None
-) -> Next:
-    """What the goal asks for; with a tool, whether it asks for this one. The model sees no results then (C12)."""
-    name = thought_id(work.id, INTENT, 0, work.plan_attempts + 1)
+def think_bounds(work: Work, corrections: Corrections = (), previous: str | None = None) -> Next:
+    """What the goal asks of tools. The model sees no data of any tool then (C12)."""
+    name = thought_id(work.id, BOUNDS, 0, work.plan_attempts + 1)
     attempt = 2 if corrections else 1
-    return _spent(work) or Think(name, ThoughtKind.INTENT, None, 1, attempt, (), corrections, previous, tool=tool)
+    return _spent(work) or Think(name, ThoughtKind.BOUNDS, None, 1, attempt, (), corrections, previous)
 
 
 def may_think(work: Work, index: int) -> bool:
@@ -75,7 +70,7 @@ def think_step(
 
     The end of the step when its turns are used up, and of the chain when its turns, tokens, money or time are.
     """
-    run, step = work.run[index], work.steps[index]
+    run, step = work.edit(index), work.steps[index]
     counted = corrections or run.struck or work.task.mode is Mode.STRICT
     if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
         row = tuple(one for one in work.case if one.place == step.id) or work.case
@@ -88,12 +83,34 @@ def think_step(
         return failed(Code.OVER_BUDGET, f"the chain has used up its {count(most, 'turn')}", step.id)
     if (spent := _spent(work)) is not None:
         return spent
-    kind = ThoughtKind.ACT if step.step_type is StepType.TOOL else ThoughtKind.REASON
-    kind = kind if router(work) is None else ThoughtKind.ROUTE
-    attempt = run.attempt + 1 if again else 1
-    name = thought_id(work.id, step.id, run.turn + 1, attempt)
-    about, skips = (_receipts(work), corrections, previous), skippable(work, index)
-    return Think(name, kind, step.id, run.turn + 1, attempt, *about, skippable=skips, forced=must_decide(work))
+    run.corrected = run.corrected or bool(corrections)
+    attempt, due = run.attempt + 1 if again else 1, missing(work, index)
+    return Think(
+        thought_id(work.id, step.id, run.turn + 1, attempt),
+        _kind(work, index),
+        step.id,
+        run.turn + 1,
+        attempt,
+        _receipts(work),
+        corrections,
+        previous,
+        due=due,
+        may_end=is_offered(work, index, corrected=bool(corrections)),
+        in_words=_is_last_turn(work, index) and not due,
+        forced=must_decide(work),
+    )
+
+
+def _kind(work: Work, index: int) -> ThoughtKind:
+    """While something is due a step is a tool step, else one of reasoning (C3)."""
+    if router(work) is not None:
+        return ThoughtKind.ROUTE
+    return ThoughtKind.ACT if missing(work, index) else ThoughtKind.REASON
+
+
+def _is_last_turn(work: Work, index: int) -> bool:
+    """Whether a step may ask for no proposal behind the next one: one that owes nothing then ends in words (D2)."""
+    return work.run[index].proposals + 1 >= limits.max_turns(work.task, work.steps[index], work.world.policy)
 
 
 def _most_turns(work: Work) -> int | None:
@@ -105,21 +122,18 @@ def _most_turns(work: Work) -> int | None:
 
 
 def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> Next:
-    """A person decides when a tool is missing, a promised one or one that the words ask for (C2, D2); else it fails."""
-    mode = work.mode(index)
-    unheard = () if mode is Mode.OFF else pattern_faults(work)
+    """A person decides (D2); where nobody is held to anything, the step ends."""
     reason = f"not complete after {count(work.run[index].proposals, 'proposal')} of the model"
-    missing = unheard or missing_tools(work, index)
-    if missing and mode is Mode.STRICT:
-        return escalate(work, index, reason)
-    if missing and mode is Mode.ADVISORY:
-        names, tool = missing_in_words(work, index), next(iter(missing_tools(work, index)), None)
-        text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {names}."
-        unkept = Correction(violation=Violation.MISSING_TOOL, message=text, tool=tool)
-        violate(work, index, thought, unheard or (unkept,), "")
+    if work.mode(index) is Mode.STRICT:
+        last = "".join(f"; the last fault: {fault.message}" for fault in corrections[-1:])
+        return escalate(work, index, f"{reason}{last}")
+    due = missing(work, index)
+    if due and work.mode(index) is Mode.ADVISORY:
+        text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {in_words(due)}."
+        unkept = Correction(violation=Violation.NO_CALL, message=text, tool=due[0][0])
+        violate(work, index, thought, (unkept,), "")
         return complete_unmet(work, index)
-    last = "".join(f"; the last fault: {one.message}" for one in corrections[-1:])
-    return step_failed(index, Code.TURNS_USED_UP, f"{reason}{last}")
+    return StepEnd(index)
 
 
 def think_answer(work: Work, corrections: Corrections = (), previous: str | None = None, words: str = "") -> Next:

@@ -186,15 +186,15 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
     from rich.text import Text
 
     from haltpoint.cli.render.picture import Lines, picture
-    from haltpoint.cli.render.story import intents, receipts
+    from haltpoint.cli.render.story import bounds_lines, receipts
     from haltpoint.cli.render.tree import tree
 
     if shell.out.is_terminal:
         shell.out.print(picture(chain))
     else:
         Lines(shell.out).show(chain)
-    if chain.intent is not None and not shell.quiet:
-        for line in intents(chain.intent):
+    if chain.bounds is not None and not shell.quiet:
+        for line in bounds_lines(chain.bounds):
             shell.out.print(Text(f"   {line}", style="dim"))
     rows = receipts(chain)
     if rows and not shell.quiet:

@@ -1,4 +1,4 @@
-"""`haltpoint stats`: the failure history, by tool, model, pattern, agent and day."""
+"""`haltpoint stats`: the failure history, by tool, model, agent and day."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
     def stats(
         shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7
     ) -> None:
-        """Show calls, failures and violations by tool, model, pattern and day, and chains by agent. Needs a key with
+        """Show calls, failures and violations by tool, model and day, and chains by agent. Needs a key with
         the scope admin.
         """
         found = talk(shell, lambda client: client.stats(days))
@@ -34,7 +34,6 @@ def add_to(app: typer.Typer) -> None:
             return
         _print(shell, "tool", found.tools)
         _print(shell, "model", found.models)
-        _print(shell, "pattern", found.patterns)
         _print(shell, "agent", found.agents, _AGENTS)
         _print(shell, "day (UTC)", found.days)
         questions = [one.model_copy(update={"name": "no tool"}) if one.name == "?" else one for one in found.tools]

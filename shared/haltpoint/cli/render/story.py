@@ -12,12 +12,12 @@ from typing import Final
 from haltpoint.cli.render import lines
 from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
-from haltpoint.contracts.answers import FinalAnswer, WhyNot
+from haltpoint.contracts.answers import OR, FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runs import asked_in
 
@@ -138,14 +138,12 @@ def never_executed(chain: ChainView) -> list[tuple[str, str]]:
     return [lines.wished(item) for item in chain.never_executed]
 
 
-def intents(intent: Intent) -> Iterator[str]:
-    """What the goal asks for, makes conditional and forbids, a line each with its words and whose reading it is."""
-    lists = (("asked", intent.effects_asked), ("asked about first", intent.ask_before), ("forbidden", intent.forbidden))
-    for kind, entries in lists:
-        for one in entries:
-            condition = f', "{visible(one.when)}"' if one.when else ""
-            words = f' "{visible(one.words)}"' if one.words else ""
-            yield f"{kind}: {visible(', '.join(one.tools))}{words}{condition} ({one.origin.value})"
+def bounds_lines(bounds: ChainBounds) -> Iterator[str]:
+    """What the goal asks of tools and says against them, a line each with whose word it is."""
+    for name in bounds.__struct_fields__:
+        for bound in getattr(bounds, name):
+            what = filter(None, (OR.join(bound.tools), bound.words))
+            yield f"{name.replace('_', ' ')}: {visible(' '.join(what))} ({bound.by.value})"
 
 
 def elapsed(chain: ChainView, now: datetime | None = None) -> str:
@@ -181,8 +179,7 @@ def answer_lines(chain: ChainView) -> list[Line]:
         note = ", ".join(filter(None, (place, agent, by, *map(visible, deed.warnings))))
         deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note))
     for one in answer.not_done:
-        conditional = one.why is WhyNot.UNFULFILLED and one.message
-        why = "" if conditional else one.why.value.replace("_", " ")
+        why = one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]

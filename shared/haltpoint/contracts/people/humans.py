@@ -1,7 +1,7 @@
 """Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
@@ -13,13 +13,16 @@ from haltpoint.contracts.work.thoughts import Strike
 
 
 class RequestKind(StrEnum):
-    """The kind of question: which one, may I, what is it, the model broke the contract, or did it happen."""
+    """The kind of question: which one, may I, what is it, the model broke the contract, did it happen, or may a step
+    end without what it promised.
+    """
 
     CLARIFICATION = "clarification"
     CONFIRMATION = "confirmation"
     INPUT = "input"
     ESCALATION = "escalation"
     IN_DOUBT = "in_doubt"
+    LEAVE_OUT = "leave_out"
 
 
 class RequestStatus(StrEnum):
@@ -43,9 +46,12 @@ class Choice(StrEnum):
     MANUAL = "manual"
     SKIP = "skip"
     RETRY = "retry"
+    CONTINUE = "continue"
     HAPPENED = "happened"
     NOT_HAPPENED = "not_happened"
     FAILED = "failed"
+    ACCEPT = "accept"
+    INSIST = "insist"
     ABORT = "abort"
 
 
@@ -53,13 +59,12 @@ CHOICES: dict[RequestKind, frozenset[Choice]] = {
     RequestKind.CLARIFICATION: frozenset({Choice.SELECT, Choice.NONE, Choice.ABORT}),
     RequestKind.CONFIRMATION: frozenset({Choice.APPROVE, Choice.REJECT, Choice.ABORT}),
     RequestKind.INPUT: frozenset({Choice.SELECT, Choice.ANSWER, Choice.ABORT}),
-    RequestKind.ESCALATION: frozenset({Choice.REPHRASE, Choice.MANUAL, Choice.SKIP, Choice.RETRY, Choice.ABORT}),
+    RequestKind.ESCALATION: frozenset(
+        {Choice.REPHRASE, Choice.MANUAL, Choice.SKIP, Choice.RETRY, Choice.CONTINUE, Choice.ABORT}
+    ),
     RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED, Choice.ABORT}),
+    RequestKind.LEAVE_OUT: frozenset({Choice.ACCEPT, Choice.INSIST, Choice.ABORT}),
 }
-
-
-NO: Final = ("no", "no thanks", "no thank you", "n", "nope", "nein", "nein danke", "nee")
-"""Words of a person that are a no, in English and German."""
 
 
 class Question(Contract, kw_only=True):
@@ -118,7 +123,7 @@ class Answer(Strict, rename={"for_": "for"}):
 
 def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
     """What may be decided; of an escalation without a step (`step`) nothing can be given by hand or skipped."""
-    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL, Choice.SKIP}
+    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL, Choice.SKIP, Choice.CONTINUE}
 
 
 def answer_fault(

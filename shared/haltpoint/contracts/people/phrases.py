@@ -44,10 +44,8 @@ class Phrases(Form):
     """Why a call is not done: its question was open at the end."""
     not_reached: Phrase = "The chain ended before this call."
     """Why a call of a plan is not done."""
-    not_called: Phrase = "The goal asks for it, and no call did it."
-    """Why an effect that the goal asks for is not done."""
-    only_if: Phrase = "only if"
-    """Precedes the condition under which the goal asks for an effect that is not done."""
+    not_called: Phrase = "It was due, and no call did it."
+    """Why a call that was due is not done."""
 
     not_needed: Phrase = "Not needed"
     """Precedes a person's words for why a step is left out."""

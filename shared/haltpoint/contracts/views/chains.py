@@ -14,7 +14,7 @@ from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.views.steps import StepView, ViolationView
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.routing import Strategy
 from haltpoint.contracts.work.tasks import Budget, Mode
 from haltpoint.contracts.work.thoughts import Strike
@@ -201,7 +201,9 @@ class ChainView(ChainSummary):
     conversation_id: str | None = None
     current: CurrentView | None = None
     summary: str
-    intent: Intent | None = Field(default=None, description="what the goal asks for, makes conditional, forbids (C12)")
+    bounds: ChainBounds | None = Field(
+        default=None, description="what the goal asks of tools, and says against them (C12)"
+    )
     stopped: str | None = None
     routed: RoutedView | None = Field(default=None, exclude_if=_is_none)
     routed_before: tuple[RoutedView, ...] = Field(default=(), exclude_if=_is_empty)

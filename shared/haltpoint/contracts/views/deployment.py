@@ -14,7 +14,7 @@ from haltpoint.contracts.work.tasks import Budget, Mode, Style
 
 
 class StatsRow(View):
-    """What was counted of one tool, model or pattern. `calls` of a model are its thoughts.
+    """What was counted of one tool or model. `calls` of a model are its thoughts.
 
     Of a tool also the questions about it: `asked`, `answered`, of these `none` of the options, and for tools that may
     ask which one is meant `direct`, the calls that brought a result without a question. `corrections`: a person said
@@ -73,7 +73,6 @@ class StatsView(View):
     until: date
     tools: tuple[StatsRow, ...] = ()
     models: tuple[StatsRow, ...] = ()
-    patterns: tuple[StatsRow, ...] = ()
     agents: tuple[AgentStats, ...] = Field(default=(), exclude_if=lambda shown: shown == ())
     days: tuple[DayView, ...] = ()
 

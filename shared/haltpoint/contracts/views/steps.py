@@ -10,7 +10,7 @@ from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, StepType
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import StepDecision, Violation
+from haltpoint.contracts.work.thoughts import Violation
 
 
 class ActionView(View):
@@ -75,7 +75,6 @@ class ThoughtView(View):
     at: datetime | None = None
     content: str = ""
     calls: tuple[ProposedCall, ...] = ()
-    decision: StepDecision = StepDecision.CONTINUE
 
 
 class PromiseView(View):

@@ -1,1 +1,1 @@
-"""What a chain is asked to do: the task, its plan and intent, and the thoughts about them."""
+"""What a chain is asked to do: the task, its plan and bounds, and the thoughts about them."""

@@ -8,7 +8,8 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Seconds, Strict
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.reasons import Heard
+from haltpoint.contracts.work.bounds import Bounds, ChainBounds
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
@@ -69,14 +70,15 @@ class Limits(Contract):
 
 class Assignment(Contract):
     """How an agent works on a task (CONTRACT I): the globs of the tools that the agent may call, how many chains there
-    may be below, and, where another agent has written the goal, the user's own. `floor` is the goal of the literal
-    plan that hands the task on in its submitter's words: what it forbids or makes conditional holds, too.
+    may be below, and, where another agent has written the goal, the user's own, with the bounds that were read from it
+    and what persons have said above (C6, C12).
     """
 
     tools: tuple[str, ...] | None = None
     chains: int = MOST_CHAINS - 1
     goal: str | None = None
-    floor: str = ""
+    bounds: ChainBounds | None = None
+    heard: Heard = Heard.NOTHING
     limits: Limits = Limits()
 
 
@@ -103,7 +105,9 @@ class Task(Strict):
     siblings: Siblings = Siblings.COLLECT
     strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
     patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
-    intent: Annotated[Intent | None, Meta(description="in place of what a model reads from the goal (C12)")] = None
+    bounds: Annotated[
+        Bounds | None, Meta(description="what the goal asks of tools; a model reads missing lists (C12)")
+    ] = None
     tenant: Annotated[str, Meta(max_length=128)] | None = None
     user: Annotated[str, Meta(max_length=256)] | None = None
     budget: Budget = Budget()

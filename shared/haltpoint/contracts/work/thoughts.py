@@ -13,19 +13,12 @@ from haltpoint.contracts.work.routing import Decided
 class ThoughtKind(StrEnum):
     """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
 
-    INTENT = "intent"
+    BOUNDS = "bounds"
     PLAN = "plan"
     ACT = "act"
     REASON = "reason"
     ANSWER = "answer"
     ROUTE = "route"
-
-
-class StepDecision(StrEnum):
-    """The model's own word on a step (C11): continue, or the honest way out."""
-
-    CONTINUE = "continue"
-    FAIL = "fail"
 
 
 class Usage(Contract):
@@ -42,7 +35,6 @@ class Proposal(Contract):
 
     content: str = ""
     calls: tuple[ProposedCall, ...] = ()
-    decision: StepDecision = StepDecision.CONTINUE
     repaired: Annotated[bool, Meta(description="the JSON had to be repaired (C9)")] = False
     faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
     shown: Annotated[bool, Meta(description="the words show calls: the model is asked once more, without a strike")] = (
@@ -61,11 +53,8 @@ class Violation(StrEnum):
     NOT_ALLOWED = "not_allowed"
     BAD_ARGUMENTS = "bad_arguments"
     NO_PROVENANCE = "no_provenance"
-    UNFOUNDED_FAIL = "unfounded_fail"
-    MISSING_TOOL = "missing_tool"
+    UNFOUNDED_END = "unfounded_end"
     STUCK = "stuck"
-    BAD_INTENT = "bad_intent"
-    UNFULFILLED = "unfulfilled"
 
 
 _BROKEN: Final[dict[Violation, str]] = {
@@ -76,11 +65,8 @@ _BROKEN: Final[dict[Violation, str]] = {
     Violation.NOT_ALLOWED: "called a tool that is not allowed here",
     Violation.BAD_ARGUMENTS: "called a tool with invalid arguments",
     Violation.NO_PROVENANCE: "used a value with no known source",
-    Violation.UNFOUNDED_FAIL: "gave up without an error",
-    Violation.MISSING_TOOL: "left out a tool that was asked for",
+    Violation.UNFOUNDED_END: "ended a step that a person insists on",
     Violation.STUCK: "repeated the same call",
-    Violation.BAD_INTENT: "quoted words that are not in the goal",
-    Violation.UNFULFILLED: "left out an effect that the goal asks for",
 }
 _ROUTING: Final[dict[Violation, str]] = {
     Violation.NO_CALL: "named no agent",
@@ -102,7 +88,6 @@ class Correction(Contract):
     violation: Violation
     message: str
     tool: str | None = None
-    pattern: Annotated[str | None, Meta(description="the pattern over the user's words that asked for it (C2)")] = None
     form: str = ""
 
 

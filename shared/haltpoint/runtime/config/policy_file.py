@@ -18,42 +18,38 @@ _NAMED: Final[dict[tuple[int | str, ...], str]] = {("patterns",): "pattern", ("a
 _NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions")
 
 
+SHIPPED: Final = Path(__file__).with_name("policy.toml")
+"""The defaults, as such a file."""
+
+
 def read(path: Path | None) -> PolicyFile:
-    """The file, checked; without one, what counts then. Raises HaltpointError HP-004 with all that is wrong."""
-    if path is None:
-        return PolicyFile()
+    """The file, checked, with what is shipped. Raises HaltpointError HP-004 with all that is wrong."""
+    said = {} if path is None else _said(path)
+    whole = {**said, "patterns": _with_shipped(said.get("patterns", []))}
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        return PolicyFile.model_validate(whole)
+    except ValidationError as error:
+        faults = [_sentence(fault["loc"], fault, whole) for fault in error.errors()]
+        raise _unusable(path or SHIPPED, "; ".join(faults)) from None
+
+
+def _said(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _unusable(path, f"{error.strerror or error}", "Correct HALTPOINT_POLICY_FILE") from error
     except ValueError as error:  # no TOML, or no UTF-8
         raise _unusable(path, f"it is not TOML: {error}") from error
-    try:
-        file = PolicyFile.model_validate(said)
-    except ValidationError as error:
-        raise _unusable(path, "; ".join(_sentence(one["loc"], one, said) for one in error.errors())) from None
-    off = {*file.patterns_off} - {"*"}
-    known = {one.id for one in (*_defaults(), *file.patterns)} if off else set()
-    if unknown := sorted(off - known):
-        raise _unusable(
-            path, "; ".join(f"patterns_off: there is no pattern {one!r}{_near(one, known)}" for one in unknown)
-        )
-    return file
 
 
-def patterns_of(file: PolicyFile) -> tuple[Pattern, ...]:
-    """The patterns that are on: the defaults, those of the same id replaced, and the file's own."""
-    if "*" in file.patterns_off:
-        return ()
-    by_id = {one.id: one for one in (*_defaults(), *file.patterns)}
-    return tuple(one for name, one in by_id.items() if name not in file.patterns_off)
-
-
-def _defaults() -> tuple[Pattern, ...]:
-    # They take 0.1 s to compile, and every command reads the policy file for its limits.
-    from haltpoint.chain.words.patterns_english import PATTERNS
-
-    return PATTERNS
+def _with_shipped(own: Any) -> Any:
+    """The shipped patterns and a file's own; one with the id of a shipped one changes what it names."""
+    if not isinstance(own, list) or not all(isinstance(entry, dict) for entry in own):
+        return own
+    shipped = {entry["id"]: entry for entry in tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["patterns"]}
+    changed = {entry.get("id"): entry for entry in own if entry.get("id") in shipped}
+    merged = [{**entry, **changed.get(name, {})} for name, entry in shipped.items()]
+    return [*merged, *(entry for entry in own if entry.get("id") not in shipped)]
 
 
 def numbers(file: PolicyFile) -> dict[str, int]:
@@ -72,6 +68,8 @@ def _sentence(place: tuple[int | str, ...], error: Mapping[str, Any], said: Mapp
         kind, named = _NAMED[place[:1]], said[str(place[0])][place[1]]
         name = named.get("id") if isinstance(named, dict) else None
         where = ".".join((f"{kind} {name!r}" if name else f"{kind} number {place[1] + 1}", *map(str, place[2:])))
+    if place == ("patterns_off",):
+        return "patterns_off: it was removed; give the pattern `on = false` under its id"
     if error["type"] == "extra_forbidden":
         return f"{where} is not a key{_near(where.rpartition('.')[2], _keys_at(place))}"
     return f"{where}: {in_words(error)}"

@@ -30,6 +30,7 @@ from haltpoint.contracts.base import chain_of, request_id, value
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.public_facts import PUBLIC
+from haltpoint.contracts.reasons import Heard
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.chain_codec import changed_fields
 from haltpoint.runtime.store.counting import count
@@ -43,12 +44,13 @@ _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 BESIDE_PLAN: Final = (
-    *("goal", "case", "nested_successes", "intent", "ledger", "known"),
+    *("goal", "case", "nested_successes", "bounds", "left_out", "heard", "ledger", "known"),
     *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals"),
     "routing",
 )
 """What of a chain is stored with its plan, as it changes as rarely."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
+_EMPTY: Final[tuple[Any, ...]] = (None, (), {}, Heard.NOTHING)
 
 
 class Loaded(Struct, frozen=True, gc=False):
@@ -133,7 +135,7 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
 
 
-_of_its_end: Final = attrgetter("answer", "error", "unfulfilled")
+_of_its_end: Final = attrgetter("answer", "error", "not_done", "unfinished")
 
 
 def _worked_on(chain: Chain) -> dict[str, Any]:
@@ -143,12 +145,12 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
     if chain.plan is None and chain.task.plan is not None:
         plan["begun"] = False
     beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
-    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in (None, (), {})}}
+    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in _EMPTY}}
 
 
 def _ended(chain: Chain) -> dict[str, Any]:
     """What is stored of the end (see `loading.StoredEnd`)."""
-    beside = {"unfulfilled": chain.unfulfilled}
+    beside = {"not_done": chain.not_done, "unfinished": chain.unfinished}
     return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 

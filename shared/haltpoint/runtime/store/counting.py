@@ -1,7 +1,7 @@
-"""What a decision adds to the failure history (CONTRACT D5): counters by tool, model, pattern and agent, a field each.
+"""What a decision adds to the failure history (CONTRACT D5): counters by tool, model and agent, a field each.
 
-A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured, of the
-policy's patterns and of agents of the file. All names that a model made up share one row, so that they cannot fill the
+A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured, and of
+agents of the file. All names that a model made up share one row, so that they cannot fill the
 history.
 """
 
@@ -13,7 +13,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
-    IntentDrafted,
+    BoundsDrafted,
     Message,
     PlanDrafted,
     ToolCompleted,
@@ -76,7 +76,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             counts[f"model:escalations:{_model(message)}"] += 1
             for tool in fact.details["missing"]:
                 counts[f"tool:escalations:{tool}"] += 1
-    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted) and not _of_code(message):
+    if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted) and not _of_code(message):
         counts[f"model:calls:{_model(message)}"] += 1
     if broken:
         _count_violations(counts, before, message, decision)
@@ -127,12 +127,10 @@ def _count_violations(counts: dict[str, int], before: Chain, message: Message, d
             counts[f"tool:violations:{tool}"] += 1
             if strike:
                 counts[f"tool:strikes:{tool}"] += 1
-        if told.get("pattern"):
-            counts[f"pattern:violations:{told['pattern']}"] += 1
 
 
 def _model(message: Message) -> str:
     """Who said it; a violation may come to light only when a receipt is there."""
-    if isinstance(message, ActionProposed | IntentDrafted | PlanDrafted | AnswerDrafted):
+    if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted):
         return message.data.usage.model or UNKNOWN
     return UNKNOWN

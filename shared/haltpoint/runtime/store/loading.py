@@ -26,9 +26,9 @@ from haltpoint.contracts.base import Strict, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Question
-from haltpoint.contracts.reasons import Grant
+from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.work.intent import ChainIntent
+from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
@@ -70,7 +70,9 @@ class StoredPlan(Strict):
     goal: str | None = None
     case: tuple[Strike, ...] = ()
     nested_successes: tuple[str, ...] = ()
-    intent: ChainIntent | None = None
+    bounds: ChainBounds | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    heard: Heard = Heard.NOTHING
     ledger: Ledger = field(default_factory=dict)
     known: tuple[KnownReceipt, ...] = ()
     questions: tuple[str, ...] = ()
@@ -92,7 +94,8 @@ class StoredEnd(Strict):
 
     answer: str | None = None
     error: ChainError | None = None
-    unfulfilled: tuple[NotDone, ...] = ()
+    not_done: tuple[NotDone, ...] = ()
+    unfinished: bool = False
 
 
 def end_of(stored: bytes) -> StoredEnd:

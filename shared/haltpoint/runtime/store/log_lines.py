@@ -21,7 +21,7 @@ _IDS: Final = ("action_id", "request_id", "thought_id", "cached")
 _REFERS: Final[dict[type[ToExecutor], str]] = {
     events.ToolCompleted: "action_id",
     events.HumanAnswered: "request_id",
-    events.IntentDrafted: "thought_id",
+    events.BoundsDrafted: "thought_id",
     events.PlanDrafted: "thought_id",
     events.ActionProposed: "thought_id",
     events.AnswerDrafted: "thought_id",

@@ -19,7 +19,7 @@ from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import chain_of, root_of, value
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, IntentDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.loading import decode_action
@@ -30,7 +30,7 @@ from haltpoint.runtime.streams.tasks import AT_THE_END
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
 from haltpoint.runtime.streams.wire import encode
 
-Thought = IntentDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
+Thought = BoundsDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
 
 
 class ClaimStatus(StrEnum):

@@ -36,11 +36,15 @@ def _encoded(values: tuple[Any, ...]) -> str:
         run.attempt,
         run.proposals,
         run.strikes,
-        run.thinking | run.struck << 1 | run.unkept << 2 | run.here << 3 | run.freed << 4,
+        run.thinking | run.struck << 1 | run.unkept << 2 | run.here << 3 | run.freed << 4 | _said(run),
     ]
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
     return " ".join((",".join(map(str, numbers)), *(str(run.actions - number) for number in run.pending)))
+
+
+def _said(run: StepRun) -> int:
+    return run.corrected << 5 | run.insisted << 6
 
 
 def decode_step(field: bytes) -> StepRun:
@@ -65,5 +69,7 @@ def decode_step(field: bytes) -> StepRun:
         unkept=bool(marks & 4),
         here=bool(marks & 8),
         freed=bool(marks & 16),
+        corrected=bool(marks & 32),
+        insisted=bool(marks & 64),
         pending=tuple(actions - int(distance) for distance in distances),
     )

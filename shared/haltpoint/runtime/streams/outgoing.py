@@ -31,7 +31,7 @@ _SOURCE = "haltpoint/executor"
 _ANY: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _ANY_TEXT: Final = encode(_ANY)
 _THOUGHTS: Final[dict[ThoughtKind, Callable[..., commands.ToPlanner]]] = {
-    ThoughtKind.INTENT: commands.IntentRequested,
+    ThoughtKind.BOUNDS: commands.BoundsRequested,
     ThoughtKind.PLAN: commands.PlanRequested,
     ThoughtKind.ACT: commands.ActionRequested,
     ThoughtKind.REASON: commands.ActionRequested,
@@ -99,7 +99,6 @@ class Envelope:
             thought_id=output.thought_id,
             kind=output.kind,
             step_id=output.step_id,
-            tool=output.tool,
             turn=output.turn,
             attempt=output.attempt,
             deadline=chain.deadline,
@@ -108,7 +107,9 @@ class Envelope:
             previous=output.previous,
             other_model=chain.other_model,
             answered=output.answered,
-            skippable=output.skippable,
+            due=output.due,
+            may_end=output.may_end,
+            in_words=output.in_words,
             forced=output.forced,
         )
         return self.around(_THOUGHTS[output.kind], output.thought_id, thought)

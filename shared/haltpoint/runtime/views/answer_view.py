@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.model.statuses import ChainStatus
@@ -21,7 +20,7 @@ from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.people.phrases import Phrases, why_dropped
 from haltpoint.contracts.results import DeedWords, ErrorType
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import BUILT_IN, END_STEP, ToolSpec
 from haltpoint.contracts.views.chains import ChainView, DroppedCall
 from haltpoint.contracts.views.steps import ActionView
 from haltpoint.runtime.views.log_view import moment
@@ -56,7 +55,7 @@ class Tree:
 def final_answer(tree: Tree, end: Mapping[str, Any], phrases: Phrases) -> FinalAnswer:
     """The answer of a chain that is over. `end` is what is stored about its end."""
     deeds, text = tuple(_deeds(tree)), end.get("answer")
-    not_done = (*_without_repeats(tree, phrases), *_unfulfilled(end.get("unfulfilled", ()), tree.dropped, phrases))
+    not_done = (*_without_repeats(tree, phrases), *_due(end.get("not_done", ()), tree.dropped, phrases))
     if not text and tree.chain.error is not None:
         text = tree.chain.error.message
     elif not text and tree.chain.status == ChainStatus.CANCELLED.value:
@@ -143,18 +142,16 @@ def _without_repeats(tree: Tree, phrases: Phrases) -> tuple[NotDone, ...]:
     return tuple(dict.fromkeys(one for call, one in _not_done(tree, phrases) if counts(call, one)))
 
 
-def _unfulfilled(stored: Iterable[Any], dropped: Iterable[DroppedCall], phrases: Phrases) -> Iterator[NotDone]:
-    """Calls that were not reached, and effects that the goal asks for and that have no deed; one that it asks for
-    conditionally says when (C12). But for those of which a dropped call of the same step tells, or of any.
+def _due(stored: Iterable[Any], dropped: Iterable[DroppedCall], phrases: Phrases) -> Iterator[NotDone]:
+    """What was due and has no receipt: left out, not called, not reached. But for that of which a dropped call of the
+    same step tells, or of any.
     """
     told = {(at, one.get("tool")) for one in dropped for at in ("", one.get("step_id"), _owner(one))}
     for one in msgspec.convert(stored, tuple[NotDone, ...]):
         step = (one.action_id or "").rpartition(".")[0].rpartition(".")[2]
         if told.isdisjoint((step, tool) for tool in one.tools):
-            why = phrases.not_called if one.why is WhyNot.UNFULFILLED else phrases.not_reached
-            message = f'{phrases.only_if}: "{one.message}"' if one.message else why
-            message = one.message if one.why is WhyNot.NOT_NEEDED else message
-            yield msgspec.structs.replace(one, action_id=None, message=message)
+            why = phrases.not_called if one.why is WhyNot.NOT_CALLED else phrases.not_reached
+            yield msgspec.structs.replace(one, action_id=None, message=one.message or why)
 
 
 def _owner(dropped: DroppedCall) -> str:
@@ -178,13 +175,15 @@ def _not_done(tree: Tree, phrases: Phrases) -> Iterator[tuple[_Call, NotDone]]:
         action, spec = told.action, tree.spec(told.action.tool)
         below = [] if told.below is None else list(_not_done(told.below, phrases))
         yield from below
-        reason = None if below or action.tool == human_tool.NAME else _reason(told, phrases, reads=spec.read_only)
+        reason = None if below or action.tool in BUILT_IN else _reason(told, phrases, reads=spec.read_only)
         if reason is not None:
             why, message = reason
             one = NotDone(action_id=action.id, tool=action.tool, says=ran_line(action, spec), why=why, message=message)
             yield _call(action.tool, action.arguments), one
     for dropped in tree.dropped:
         tool, wished = str(dropped.get("tool", "")), dropped.get("arguments")
+        if tool == END_STEP:
+            continue
         said = _line(tree.spec(tool), wished if isinstance(wished, dict) else {})
         message = why_dropped(dropped.get("reason", ""))
         yield _call(tool, wished), NotDone(tool=tool, says=said, why=WhyNot.NEVER_EXECUTED, message=message)

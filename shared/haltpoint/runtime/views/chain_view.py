@@ -95,7 +95,7 @@ def _without_answer(record: ChainRecord) -> ChainView:
         conversation_id=task.conversation_id,
         current=_current(record),
         summary=_summary(record, steps, requests, broken["answer"]),
-        intent=record.intent,
+        bounds=record.bounds,
         stopped=_stopped(record),
         routed=decisions[-1] if decisions else None,
         routed_before=decisions[:-1],

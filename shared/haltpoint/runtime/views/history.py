@@ -32,7 +32,6 @@ class History:
             until=_EPOCH + timedelta(days=numbers[-1]),
             tools=tuple(_with_direct(row, total, clarifying) for row in _rows(total, "tool")),
             models=_rows(total, "model"),
-            patterns=_rows(total, "pattern"),
             agents=_agents(total),
             days=tuple(_day(number, by_day[number]) for number in numbers),
         )

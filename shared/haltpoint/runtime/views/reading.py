@@ -89,7 +89,7 @@ class Records:
             head=texts(head),
             task=task,
             plan=plan,
-            intent=kept.intent,
+            bounds=kept.bounds,
             failing=None if kept.failing is None else kept.failing.error,
             resting=kept.resting,
             runs=runs,

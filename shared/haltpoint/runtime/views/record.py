@@ -11,7 +11,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import WaitingView
-from haltpoint.contracts.work.intent import Intent
+from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
@@ -42,7 +42,7 @@ class ChainRecord:
     head: Fields
     task: Task
     plan: Plan | None = None
-    intent: Intent | None = None
+    bounds: ChainBounds | None = None
     runs: tuple[StepRun, ...] = ()
     end: Mapping[str, Any] = field(default_factory=dict)
     failing: ChainError | None = None

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from haltpoint.chain.checks.patterns import found_in
 from haltpoint.chain.model.canonical import plain
-from haltpoint.chain.words.patterns import found_in
 from haltpoint.contracts.base import value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.people.phrases import count
@@ -115,7 +115,7 @@ def fallback(agents: Agents, why: str) -> Choice:
 
 def _fits(task: Task, rule: Rule) -> str | None:
     """What of a task a rule fits: the words of the goal, or the context; None: it does not."""
-    found = found_in(task.goal, rule.match) if rule.match else "the context"
+    found = found_in(plain(task.goal), rule.match) if rule.match else "the context"
     same = (_same(task.context.get(name), wanted) for name, wanted in rule.context.items())
     return found if all(same) else None
 

@@ -7,7 +7,7 @@ import pytest
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.work.intent import IntentOrigin
+from haltpoint.contracts.work.bounds import SaidBy
 from tests.e2e.running import Running
 
 STYLES = pytest.mark.parametrize("style", ["plan", "react"])
@@ -23,11 +23,10 @@ async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_s
     request = await run.expects_request(RequestKind.CONFIRMATION)
     assert system.sent(run.id) == []
     assert ([one.kind for one in request.reasons], request.tool) == ([ReasonKind.ASK_BEFORE], "send_message")
-    assert words.rstrip(".") in request.reasons[0].words
     chain = await client.chain(run.id)
-    assert chain.intent is not None
-    assert [one.origin for one in chain.intent.ask_before] == [IntentOrigin.PATTERN]
-    assert "asked about first: " in (await system.typed("chain", "show", run.id)).stdout
+    assert chain.bounds is not None
+    assert [bound.by for bound in chain.bounds.ask_before] == [SaidBy.PATTERN]
+    assert "ask before: " in (await system.typed("chain", "show", run.id)).stdout
 
     await client.answer(request.id, decision=decision)
 
@@ -42,8 +41,8 @@ async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_s
 @STYLES
 async def test_c12_what_the_submitter_forbids_is_never_sent(system: Running, client: Client, style: str) -> None:
     """A model that goes on trying is brought before a person."""
-    forbidden: dict[str, Any] = {"forbidden": [{"tools": ["send_*"], "words": "do not write to her"}]}
-    run = await client.run(task={"goal": "Tell Jane hello", "style": style, "intent": forbidden})
+    forbidden: dict[str, Any] = {"forbidden": ["send_message"]}
+    run = await client.run(task={"goal": "Tell Jane hello", "style": style, "bounds": forbidden})
     request = await run.expects_request(RequestKind.ESCALATION)
     assert "send_message may not be called" in request.strikes[-1].message
     await client.answer(request.id, decision=Choice.ABORT)

@@ -1,1 +1,0 @@
-"""What is read in words: patterns over the goal, and who works on it."""

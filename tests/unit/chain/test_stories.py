@@ -1,0 +1,182 @@
+"""Whole stories through `decide`: what a model, a person and the runtime say to each other, and what was done."""
+
+import pytest
+
+from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.answers import WhyNot
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.reasons import ReasonKind
+from haltpoint.contracts.work.bounds import Bounds
+from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.tasks import Style, Task
+from tests.support.builders import call, plan, spec
+from tests.unit.chain.story import Story
+from tests.unit.chain.test_exits import SURE
+
+LIST = spec("list_people", description="List people.")
+OVERDUE = spec("list_overdue", description="List overdue invoices.")
+SEND = spec("send", read_only=False, description="Send a message.")
+ASKED = Bounds(required_tools=("send",))
+FIND = Step(id="find", required_tools=("list_people",))
+TELL = Step(id="tell", required_tools=("send",), dependencies=("find",))
+
+
+def begun(goal: str, read: Bounds = ASKED, *, style: Style = Style.REACT, steps: Plan | None = None) -> Story:
+    story = Story(Task(goal=goal, style=style), LIST, OVERDUE, SEND, ASK_HUMAN)
+    story.submit(read=False)
+    if style is Style.REACT:
+        story.read(read)
+    else:
+        story.draft(steps or plan(FIND, TELL), bounds=read)
+    return story
+
+
+def reasons(story: Story) -> list[ReasonKind]:
+    return [reason.kind for reason in story.dispatches[-1].reasons]
+
+
+def test_c3_c7_a_mail_to_all_of_a_group_in_one_proposal() -> None:
+    for style in Style:
+        story = begun("Tell everybody that lunch is at one", style=style)
+        story.propose(call("list_people"))
+        story.result(data='{"people": ["ann", "bob", "eve"]}')
+        story.propose(*(call("send", to=name) for name in ("ann", "bob", "eve")))
+        for _ in range(3):
+            story.result()
+        if style is Style.REACT:
+            story.propose(content="Everybody knows.")
+        else:
+            story.say("Everybody knows.")
+
+        assert story.tools_called == ["list_people", "send", "send", "send"]
+        assert (story.chain.status, story.chain.strikes, len(story.thoughts)) == (ChainStatus.COMPLETED, 0, 4)
+        assert not story.chain.unfinished
+
+
+@pytest.mark.parametrize("own_step", [False, True])
+@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize(("option", "words"), [(None, "stop, forget it"), (None, "3pm"), (None, "yes"), ("2", "")])
+def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
+    option: str | None, words: str, style: Style, own_step: bool
+) -> None:
+    """What the answer means nobody decides: it leaves the step without a person, or a corrected call asks one."""
+    asks = Step(id="ask", required_tools=("askHuman",))
+    tells = Step(id="tell", required_tools=("send",), dependencies=("ask",))
+    steps = plan(asks, tells) if own_step else plan(Step(id="tell", required_tools=("send",)))
+
+    def answered() -> Story:
+        story = begun("Tell Ann when we meet", style=style, steps=steps)
+        offered = {"options": ["Send it", "No"]} if option else {}
+        story.propose(call("askHuman", question="Shall I send it?", **offered))
+        story.answer(RequestKind.INPUT, option=option, text=words, decision=Choice.SELECT if option else Choice.ANSWER)
+        return story
+
+    obeys = answered()
+    obeys.propose(content="I leave it.")
+    assert [one.message.count(" now") for one in obeys.thought.corrections] == [0]
+    assert "end_step" in obeys.thought.corrections[0].form
+    obeys.end("The person said so.", "not_needed")
+    obeys.say("I left it.")
+    assert (obeys.chain.status, obeys.chain.unfinished, obeys.tools_called) == (ChainStatus.COMPLETED, True, [])
+    assert len(obeys.questions) == 1
+
+    pressed = answered()
+    pressed.propose(content="I leave it.")
+    pressed.propose(call("send", to="ann"))
+    assert reasons(pressed) == [ReasonKind.PRESSED]
+
+    free = answered()
+    free.propose(call("send", to="ann"))
+    assert reasons(free) == []
+
+
+def test_c11_nothing_is_overdue() -> None:
+    step = Step(id="look", required_tools=("list_overdue",))
+    remind = Step(id="remind", required_tools=("send",), dependencies=("look",))
+    for in_words in (False, True):
+        story = begun("Remind who is overdue", style=Style.PLAN, steps=plan(step, remind))
+        story.propose(call("list_overdue"))
+        story.result(data='{"invoices": [], "count": 0}')
+        if in_words:
+            story.propose(content="Nothing is overdue.")
+        story.end("Nothing is overdue.", "not_needed")
+        story.say("Nothing is overdue.")
+        assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "Nothing is overdue.")
+        assert (story.questions, story.chain.unfinished) == ([], True)
+        [left] = story.chain.not_done
+        assert (left.tool, left.why, left.message) == ("send", WhyNot.LEFT_OUT, "Nothing is overdue.")
+
+
+def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
+    story = begun("Remind who is overdue", style=Style.PLAN)
+    story.propose(call("list_people"))
+    story.result(data='{"people": ["ann"]}')
+    story.propose(content="All were reminded.")
+    story.end("It is not needed.", "not_needed")
+    assert story.questions[-1].request.kind is RequestKind.LEAVE_OUT
+    story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="remind her")
+    story.propose(call("send", to="ann"))
+    assert reasons(story) == []
+    story.result()
+    story.say("Ann was reminded.")
+    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, False)
+
+
+def test_c6_at_most_two_messages() -> None:
+    """Nothing counts them: a person sees the words on each card."""
+    story = begun(
+        "Tell ann, bob and eve, at most two messages", Bounds(required_tools=("send",), conditions=("at most two",))
+    )
+    for name in ("ann", "bob"):
+        story.propose(call("send", to=name))
+        assert reasons(story) == [ReasonKind.CONDITION]
+        story.result(SURE)
+        story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+        story.result()
+    story.propose(call("send", to="eve"))
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="two are enough")
+    story.propose(content="Two know.")
+    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, False)
+
+
+def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
+    story = begun("Tell Ann", style=Style.PLAN, steps=plan(FIND))
+    [fault] = story.thought.corrections
+    assert fault.message == (
+        "The goal requires send, and no step promises it. Add a step with send in required_tools or one_of."
+    )
+    story.draft(plan(FIND), bounds=Bounds())
+    assert story.chain.strikes == 2, "the first readable bounds stand"
+    story.draft(plan(FIND, TELL))
+    assert story.chain.status is ChainStatus.EXECUTING
+
+
+def test_c3_three_lookups_and_a_send() -> None:
+    story = begun("Tell who is overdue")
+    for number, tool in enumerate(("list_people", "list_overdue", "list_people"), 1):
+        story.propose(call(tool, page=number))
+        story.result(data=f'{{"page": {number}}}')
+    story.propose(call("send", to="ann"))
+    story.result()
+    assert story.thought.due == ()
+    story.propose(content="Ann knows.")
+    assert (story.chain.status, story.chain.strikes, story.questions) == (ChainStatus.COMPLETED, 0, [])
+
+
+def test_c6_a_no_and_a_respelled_call() -> None:
+    """The equal call is refused, and words after the no end the step."""
+    story = begun("Tell Ann", Bounds(required_tools=("send",), ask_before=("send",)))
+    story.propose(call("send", to="Ann"))
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="not today")
+    sent = len(story.dispatches)
+    story.propose(call("send", to="Ann"))
+    assert len(story.dispatches) == sent
+    story.propose(content="Then not.")
+    assert (story.chain.status, story.chain.answer, story.chain.unfinished) == (
+        ChainStatus.COMPLETED,
+        "Then not.",
+        True,
+    )
