@@ -65,7 +65,7 @@ class Conversation:
 
 
 def _by(messages: Sequence[Message], role: str) -> list[str]:
-    """What was said in a role."""
+    """The messages of a role."""
     return [_content(message) for message in messages if message.get("role") == role]
 
 

@@ -181,7 +181,7 @@ FILE = case(goal="Write a file a.txt", tool="write_file", target="a.txt", query=
         replace(CLEAR, ran=(CLEAR.ran[0], changed(SEND, ok=False))),
         replace(CLEAN, asked=(replace(CHOICE, words={}),)),
         replace(CLEAN, case=FILE, view=view(answered()), ran=(), asked=()),
-        replace(CLEAR, view=view(answered(not_done=(("send_message", "unfulfilled"),))), ran=CLEAR.ran[:1]),
+        replace(CLEAR, view=view(answered(not_done=(("send_message", "not_called"),))), ran=CLEAR.ran[:1]),
     ],
     ids=["no call", "in another step", "failed", "nobody chose", "the words ask for it", "an answer without a reason"],
 )

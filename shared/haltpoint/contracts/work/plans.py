@@ -74,7 +74,7 @@ class Step(Strict):
     tool_validation_mode: ValidationMode | None = None
     dependencies: tuple[str, ...] = ()
     optional: Annotated[bool, Meta(description="it may end without what it promises (C11)")] = False
-    each: Annotated[bool, Meta(description="it goes on behind its promises, until words or end_step (C3)")] = False
+    each: Annotated[bool, Meta(description="it continues behind its promises, until words or end_step (C3)")] = False
     actions: tuple[ProposedCall, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
     may_fail: bool = False

@@ -22,7 +22,7 @@ Fields = Mapping[str, str]
 
 
 class Named(msgspec.Struct):
-    """A task of any release: whose it is, and what stands in a list of it."""
+    """A task of any release: whose it is, and what a list shows."""
 
     goal: str = ""
     agent: str | None = None
