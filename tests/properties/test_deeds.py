@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.checks.deeds import deed_line, deed_of
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
@@ -25,6 +26,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.answer_view import actions_of
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
@@ -54,7 +56,7 @@ class Drawn:
         end = {"answer": draw(st.sampled_from([None, "", "Done.", "All is [sent]."]))}
         self.record = ChainRecord(
             id=chain,
-            head={**HEAD, "status": draw(st.sampled_from(["completed", "failed", "cancelled"])), "origin": "drafted"},
+            head={**HEAD, "status": draw(st.sampled_from(["completed", "failed", "cancelled"])), "origin": "literal"},
             task=Task(goal="go"),
             plan=plan,
             runs=tuple(StepRun(StepStatus.COMPLETED, actions=size) for size in sizes),
@@ -73,13 +75,11 @@ class Drawn:
             below = Drawn(self._draw, child_id(name), levels - 1)
             self.children[below.record.id] = below.record
             self.effects += below.effects
-            receipt = self._draw(st.sampled_from([_told(OK), _told(failed()), None]))
-            return {
-                "tool": "skill",
-                "args": "{}",
-                "child": True,
-                **({"receipt": receipt} if receipt else {}),
-            }
+            record = below.record
+            inner = answer("", actions_of(record), (), (), record.spec, record.phrases)
+            told = {"deeds": [json.loads(encode(deed)) for deed in inner.deeds]}
+            receipt = self._draw(st.sampled_from([_told(OK, **told), _told(failed(), **told)]))
+            return {"tool": "skill", "args": "{}", "child": True, "receipt": receipt}
         if kind == "succeeds":
             return {**fields, "receipt": _told(OK, **self._deed(tool, name, arguments))}
         if kind == "is given back":  # the receipt of an earlier call, which has its line
@@ -130,9 +130,9 @@ def places(view: ChainView) -> Mapping[str, FinalAnswer]:
 @given(chains())
 def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> None:
     view = view_of(drawn.record)
-    for answer in places(view).values():
-        assert sorted(deed.action_id for deed in answer.deeds) == sorted(drawn.effects)
-        assert all(deed.says and "\n" not in deed.says for deed in answer.deeds)
+    for found in places(view).values():
+        assert sorted(deed.action_id for deed in found.deeds) == sorted(drawn.effects)
+        assert all(deed.says and "\n" not in deed.says for deed in found.deeds)
     shown = [line for line in answer_lines(view) if line.mark is Mark.DEED]
     assert len(shown) == len(drawn.effects)
     assert view.answer is not None

@@ -22,7 +22,6 @@ class Deed(Contract, kw_only=True):
     target: str | None = None
     at: datetime
     by: str | None = None
-    agent: str | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -46,6 +45,7 @@ class NotDone(Contract, kw_only=True):
     action_id: str | None = None
     tool: str
     says: str
+    target: str | None = None
     why: WhyNot
     message: str = ""
 

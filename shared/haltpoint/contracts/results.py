@@ -7,6 +7,7 @@ from msgspec import Meta, field
 from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
 
+from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Contract, Seconds
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Heard, Reason, Source
@@ -208,6 +209,8 @@ class Metadata(Contract):
     hooks: tuple[HookRecord, ...] = ()
     arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
     nested_successes: tuple[str, ...] = ()
+    deeds: Annotated[tuple[Deed, ...], Meta(description="what the chain of a skill or an agent has done (F1)")] = ()
+    not_done: Annotated[tuple[NotDone, ...], Meta(description="what that chain has not done (F1)")] = ()
     ledger: Annotated[Ledger, Meta(description="what the chain of a skill or an agent has added (C14)")] = field(
         default_factory=dict
     )

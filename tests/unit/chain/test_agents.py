@@ -101,7 +101,8 @@ def asking(*tools: str) -> Bounds:
 
 
 def done(tool: str, number: int = 1, chain: str = "c", **metadata: Any) -> Outcome:
-    told = Metadata(tool=tool, action_id=f"{chain}.react.{number}", deed=DeedWords(says=f"did {tool}"), **metadata)
+    deed = DeedWords(says=f"did {tool}")
+    told = Metadata(tool=tool, action_id=f"{chain}.react.{number}", started_at=START, deed=deed, **metadata)
     return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=told)
 
 

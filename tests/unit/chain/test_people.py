@@ -111,7 +111,7 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
     assert resolved.action.id == "c.find.1"
     assert json.loads(resolved.action.data) == {"contact_id": "user_abc123", "selected": in_full(JOHN)}
     assert resolved.action.outcome == Outcome(
-        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", started_at=told.now, by="ann")
     )
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.chain.resume is None
@@ -208,7 +208,7 @@ def test_e5_a_person_says_that_it_happened() -> None:
     told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
 
     assert told.resolved[0].action.outcome == Outcome(
-        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", by="ann")
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", started_at=told.now, by="ann")
     )
     assert json.loads(told.action.arguments) == {"to": "u1"}
 

@@ -197,7 +197,6 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', "
     ("more", "shown"),
     [
         ({}, (*WORDS, *DEEDS)),
-        ({"deeds": [SENT | {"agent": "post"}]}, (*WORDS, (Mark.DEED, 'Done: Sent "x"', "send.1, agent post, by ann"))),
         ({"deeds": []}, (*WORDS, NOTHING)),
         ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
         ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
@@ -213,28 +212,11 @@ def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
     assert tuple((line.mark, line.text, line.note) for line in found) == shown
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        ({"error_type": "NOT_FOUND"}, True),
-        ({"error_type": "TIMEOUT"}, False),
-        ({"error_type": "TIMEOUT", "no_effect": True}, True),
-    ],
-)
-def test_f1_that_nothing_happened_is_said_only_where_it_is_known(error: dict[str, Any], said: bool) -> None:
-    receipt = {"success": False, "next_action": "error", "error": {"message": "no", **error}}
-    called = step("send", "send_message", actions=[action("send.1", "send_message", {}, receipt)])
-    view = chain(status="failed", steps=[called], answer={"text": "No."})
-    assert (told(lines(view), Mark.NOT_DONE) == [NOTHING[1]]) is said
-
-
-def test_f1_an_effect_whose_result_a_hook_keeps_back_has_happened() -> None:
-    blocked = {"error_type": "BLOCKED", "message": "no"}
-    metadata = {"deed": {"says": 'Sent "x"'}}
-    receipt = {"success": False, "next_action": "error", "error": blocked, "metadata": metadata}
-    called = step("send", "send_message", actions=[action("send.1", "send_message", {}, receipt)])
-    view = chain(status="failed", steps=[called], answer={"text": "No."})
-    assert told(lines(view), Mark.NOT_DONE) == []
+@pytest.mark.parametrize(("why", "said"), [("failed", True), ("denied", True), ("in_doubt", False)])
+def test_f1_that_nothing_happened_is_said_only_where_it_is_known(why: str, said: bool) -> None:
+    lost = {"tool": "send_message", "says": "Send", "why": why}
+    view = chain(status="failed", answer={"text": "No.", "not_done": [lost]})
+    assert (NOTHING[1] in told(lines(view), Mark.NOT_DONE)) is said
 
 
 @pytest.mark.parametrize(("status", "words"), [("expired", "has expired"), ("withdrawn", "was withdrawn")])

@@ -13,7 +13,6 @@ from haltpoint.cli.render.story import tell
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import Option
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
@@ -175,18 +174,6 @@ def test_i4_a_question_of_an_agent_keeps_its_answer_and_is_counted() -> None:
     texts = [line.text for line in tell(routed_twice(children=children)) if line.mark is not Mark.OPTION]
     told = texts[texts.index('legal(task="x")') :][1:3]
     assert told == ["STOP  Question 1?", "the question of chain c1~route-3 was withdrawn"]
-
-
-def test_i2_of_the_calls_that_a_supervisor_did_not_make_only_an_effect_is_told_as_not_done() -> None:
-    answer = routed_twice().answer
-    assert answer is not None
-    assert answer.not_done == ()
-    answer = routed_twice(specs={"find_order": ToolSpec(name="find_order")}).answer
-    assert answer is not None
-    assert [(one.says, one.message) for one in answer.not_done] == [("Find order", "it was beside a decision")]
-    (never,) = [line for line in tell(routed_twice()) if line.mark is Mark.NEVER]
-    assert never.note == "it was beside a decision"
-    assert routed_twice().never_executed[0].get("reason") == "routed"
 
 
 def cancelled(**changes: Any) -> ChainView:

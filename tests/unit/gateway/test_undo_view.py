@@ -8,10 +8,20 @@ from haltpoint.contracts.work.plans import OnFailure
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.undo_view import undoing
-from tests.unit.gateway.test_answer_view import HEAD, action, deed, receipt, record
+from tests.unit.gateway import test_answer_view as answers
+from tests.unit.gateway.test_answer_view import action, receipt
 
+HEAD = answers.HEAD | {"origin": "literal"}
 TOOLS = ("send", "send~undo", "pay")
 WORKED, FAILED, DOUBT = receipt(), receipt("PERMISSION"), receipt("IN_DOUBT")
+
+
+def record(*calls: dict[str, Any], **changes: Any) -> ChainRecord:
+    return answers.record(*calls, **{"head": HEAD, **changes})
+
+
+def deed(says: str) -> dict[str, Any]:
+    return {"says": says, "target": "u1"}
 
 
 def sent(at: int = 0, tool: str = "send") -> dict[str, Any]:
@@ -47,8 +57,11 @@ def test_e7_the_last_deed_is_undone_first_and_one_that_fails_stops_no_other() ->
 
 
 def test_e7_deeds_of_the_chains_below_are_undone_too() -> None:
-    below = record(sent(5), sent(9), chain="c~s-2")
-    whole = record(sent(7), action("tell_all", receipt=receipt(), child=True), children={"c~s-2": below})
+    inside = [
+        {"action_id": f"c~s-2.s.{n}", "tool": "send", "says": "Sent", "at": f"1970-01-01T00:00:01.00{at}Z"}
+        for n, at in ((1, 5), (2, 9))
+    ]
+    whole = record(sent(7), action("tell_all", receipt=receipt(deeds=inside), child=True))
     assert ids(undoing(whole, (), TOOLS).view)[0] == ["c~s-2.s.2", "c.s.1", "c~s-2.s.1"]
 
 

@@ -32,10 +32,14 @@ def deed_of(spec: ToolSpec, arguments: str, data: str) -> DeedWords | None:
     """
     if spec.read_only or spec.plan is not None or spec.name == human_tool.NAME:
         return None
+    return DeedWords(says=deed_line(spec, arguments, data), target=target_in(spec, arguments))
+
+
+def target_in(spec: ToolSpec, arguments: str) -> str | None:
+    """Whom or what a call is about, as its deed says it; None when it has no target. `arguments` are JSON text."""
     given = _object(arguments)
     name = _target(spec, given)
-    target = None if name is None else shown(name, given[name]).strip('"')
-    return DeedWords(says=deed_line(spec, arguments, data), target=target)
+    return None if name is None else shown(name, given[name]).strip('"')
 
 
 def deed_line(spec: ToolSpec, arguments: str, data: str) -> str:

@@ -28,7 +28,7 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import LONGEST_WORDS, Became, Entry, Ledger
 from haltpoint.contracts.work.thoughts import Correction, Violation
 
-_MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
+MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 """Errors after which a call of an idempotent tool may have taken effect, unless its tool says `no_effect`."""
 
 _A_PERSONS: Final = (Became.DENIED, Became.FAILED)
@@ -119,7 +119,7 @@ def _became(spec: ToolSpec, action: Action) -> Became | None:
 
 
 def _may_have_acted(spec: ToolSpec, fault: ErrorInfo) -> bool:
-    unknown = not fault.no_effect and fault.error_type in _MAY_HAVE_ACTED
+    unknown = not fault.no_effect and fault.error_type in MAY_HAVE_ACTED
     return spec.idempotent and unknown
 
 

@@ -80,10 +80,8 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def not_done(work: Work) -> tuple[NotDone, ...]:
-    """What was due and has no receipt when the chain ends, but for what an action tells: what was left out first. The
-    id of a call that was not reached is that of its step's next action.
-    """
-    left = [_line(work, "", entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in _left(work)]
+    """What was due and has no receipt when the chain ends, but for what an action tells: what was left out first."""
+    left = [_line(work, entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in _left(work)]
     if work.origin is PlanOrigin.LITERAL:
         return (*left, *_not_reached(work))
     begun = {(action.step, action.tool) for action in work.actions.values()}
@@ -92,7 +90,7 @@ def not_done(work: Work) -> tuple[NotDone, ...]:
         for tools in missing(work, index):
             silent = begun.isdisjoint((index, name) for name in tools)
             if silent and not (run.status is StepStatus.SKIPPED and tools in told):
-                left.append(_line(work, work.action_id(index, run.actions + 1), tools, WhyNot.NOT_CALLED, ""))
+                left.append(_line(work, tools, WhyNot.NOT_CALLED, work.phrases.not_called))
     return tuple(left)
 
 
@@ -114,16 +112,16 @@ def _left(work: Work) -> list[LeftOut]:
 
 def _not_reached(work: Work) -> Iterator[NotDone]:
     """The calls of a literal plan that were not made."""
-    for index, (step, run) in enumerate(zip(work.steps, work.run, strict=True)):
-        name = work.action_id(index, run.actions + 1)
+    for step, run in zip(work.steps, work.run, strict=True):
         for call in step.actions[run.taken :]:
             if with_effects(work.world.spec(call.tool)):
-                yield _line(work, name, (call.tool,), WhyNot.NEVER_EXECUTED, "", write_json(call.arguments))
+                arguments, reason = write_json(call.arguments), work.phrases.not_reached
+                yield _line(work, (call.tool,), WhyNot.NEVER_EXECUTED, reason, arguments)
 
 
-def _line(work: Work, name: str, tools: Promise, why: WhyNot, reason: str, arguments: str = "{}") -> NotDone:
+def _line(work: Work, tools: Promise, why: WhyNot, reason: str, arguments: str = "{}") -> NotDone:
     says = OR.join(deed_line(work.world.spec(tool), arguments, "{}") for tool in tools)
-    return NotDone(action_id=name or None, tool=OR.join(tools), says=says, why=why, message=reason)
+    return NotDone(tool=OR.join(tools), says=says, why=why, message=reason)
 
 
 def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> tuple[str, ...]:

@@ -218,7 +218,7 @@ def _given(work: Work, action: Action, value: dict[str, Any], by: str, warnings:
     """The action with the successful receipt that a person gave."""
     data = write_json(value)
     deed = deed_of(work.world.spec(action.tool), action.ran, data)
-    metadata = Metadata(tool=action.tool, by=by, deed=deed)
+    metadata = Metadata(tool=action.tool, started_at=work.now, by=by, deed=deed)
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=warnings, metadata=metadata)
     return resolve(work, action, outcome, data)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Chain, StepRun
+from haltpoint.chain.model.state import Chain, StepRun, keeps_all
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
@@ -28,7 +28,7 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     found: list[str] = []
     for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True)):
         numbers = set(range(1, run.actions + 1))
-        if chain.origin is PlanOrigin.LITERAL:
+        if not keeps_all(chain):
             keeps = run.last_ok and result_needed(chain.runs, chain.graph, index)
             numbers = {*run.pending, *((run.last_ok,) if keeps and chain.failing is None else ())}
         found += (action_id(chain.id, step.id, number) for number in sorted(numbers))

@@ -12,8 +12,8 @@ from msgspec import Struct, field, structs
 
 from haltpoint.chain.model.references import Graph, read_json
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
-from haltpoint.contracts.answers import NotDone
-from haltpoint.contracts.base import value
+from haltpoint.contracts.answers import Deed, NotDone
+from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant, Heard
@@ -159,6 +159,16 @@ class Routing:
 
 
 @value
+class Dropped:
+    """A call with an effect that a model proposed and that never ran: why, and when (ms) that was clear."""
+
+    tool: str
+    arguments: str
+    reason: str
+    at: int
+
+
+@value
 class OpenRequest:
     """A question that waits. Its options and form say what an answer may be.
 
@@ -257,6 +267,8 @@ class Chain(Struct, gc=False):
     other_model: bool = False
     answer: str | None = None
     # What was due and has no receipt of its own (F1).
+    dropped: tuple[Dropped, ...] = ()
+    deeds: tuple[Deed, ...] = ()
     not_done: tuple[NotDone, ...] = ()
     # A promise was left out (C11).
     unfinished: bool = False
@@ -267,6 +279,13 @@ class Chain(Struct, gc=False):
     routing: Routing | None = None
     active: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()
+
+
+def keeps_all(chain: Chain) -> bool:
+    """Whether a chain keeps all its actions until it ends: one with a model needs them, and a child tells its caller
+    what it did. A submitter's literal plan keeps what its next steps may still look at.
+    """
+    return chain.origin is not PlanOrigin.LITERAL or action_of(chain.id) is not None
 
 
 def goal_in_full(task: Task, instead: str | None, answers: Sequence[str]) -> str:

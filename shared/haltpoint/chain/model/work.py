@@ -9,7 +9,7 @@ from msgspec import field, structs
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Output
-from haltpoint.chain.model.state import Action, Chain, StepRun
+from haltpoint.chain.model.state import Action, Chain, StepRun, keeps_all
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -143,7 +143,7 @@ class Work(Chain, kw_only=True, gc=False):
         for name, rest in self.resting.items():
             if rest.until and (action := self.actions[name]).step == index:  # it is not sent again
                 self.keep(structs.replace(action, status=ActionStatus.DONE, outcome=rest.outcome, data=rest.data))
-                if self.origin is PlanOrigin.LITERAL:
+                if not keeps_all(self):
                     self.drop(name)
         if index in self.proposals:
             self.clear(index)
@@ -225,6 +225,7 @@ class Work(Chain, kw_only=True, gc=False):
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
         self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
+        self.dropped = ()
         self.resting, self.approvals = {}, {}
         self.resume = self.thought = self.error = None
         self.tell(fact, **details)

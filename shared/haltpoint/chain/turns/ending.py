@@ -6,13 +6,14 @@ from itertools import chain
 from msgspec import structs
 
 from haltpoint.chain.checks import known, ledger
+from haltpoint.chain.checks.answer import answer, for_above
 from haltpoint.chain.checks.knowledge import tools_of
 from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
-from haltpoint.chain.model.state import Action, ChainError, Failure
+from haltpoint.chain.model.state import Action, ChainError, Failure, keeps_all
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
@@ -119,7 +120,7 @@ def _open_dependants(work: Work, index: int) -> None:
                 over.append(waiting)
             else:
                 work.move(waiting, StepStatus.READY)
-    if work.origin is PlanOrigin.LITERAL:
+    if not keeps_all(work):
         for done in over:
             for other in (*graph.sources[done], max(done - 1, 0), done):
                 if (number := work.run[other].last_ok) and not result_needed(work.run, graph, other):
@@ -140,12 +141,22 @@ def _children_act(work: Work) -> bool:
 
 def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
-    work.not_done, work.unfinished = not_done(work), is_unfinished(work)
+    _say_what_was_done(work)
+    work.unfinished = is_unfinished(work)
     details = {"unfinished": True} if work.unfinished else {}
     found_out = known.for_above(work)
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
     report(work, found_out)
+
+
+def _say_what_was_done(work: Work) -> None:
+    """Write the deeds down, and what was not done (F1). Of a submitter's literal plan, which lets its actions go, views
+    read them off the receipts.
+    """
+    actions = tuple(work.actions.values()) if keeps_all(work) else ()
+    final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
+    work.deeds, work.not_done = final.deeds, final.not_done
 
 
 def fail(work: Work, failure: Failure) -> None:
@@ -167,7 +178,7 @@ def fail(work: Work, failure: Failure) -> None:
                 _fail_step(work, index, failure)
             for request in withdraw(work, failure.error.message):
                 free(work, request)
-            if work.origin is PlanOrigin.LITERAL:
+            if not keeps_all(work):
                 work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
         if failure.stopped is not None:
             work.resume = ChainStatus.CANCELLED
@@ -180,7 +191,8 @@ def fail(work: Work, failure: Failure) -> None:
         _cancelled(work, *failure.stopped)
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
-    work.not_done, found_out = not_done(work), known.for_above(work)
+    _say_what_was_done(work)
+    found_out = known.for_above(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer = error, failure.answer
     told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
@@ -194,7 +206,8 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
-    work.not_done, found_out = not_done(work), known.for_above(work)
+    _say_what_was_done(work)
+    found_out = known.for_above(work)
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
     report(work, found_out, ErrorInfo(ErrorType.DENIED, words))
@@ -249,6 +262,8 @@ def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None
         duration_ms=max(0, work.now - work.created_at),
         nested_successes=work.nested_successes,
         ledger=ledger.additions(work),
+        deeds=work.deeds,
+        not_done=for_above(work.not_done, work.world.spec),
         **told_of(work),
     )
     data = work.answer or "{}"

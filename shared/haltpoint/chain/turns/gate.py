@@ -6,9 +6,9 @@ from typing import Final
 
 from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.contract import may_call
+from haltpoint.chain.checks.contract import may_call, with_effects
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
@@ -19,6 +19,10 @@ from haltpoint.contracts.work.thoughts import Proposal
 
 ARGUMENTS_WIDTH: Final = 2000
 """Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""
+
+
+MOST_DROPPED: Final = 20
+"""Calls that never ran which a chain keeps for its answer, the last ones."""
 
 
 class Gate(StrEnum):
@@ -156,8 +160,11 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def _never(work: Work, index: int, place: int, call: ProposedCall, reason: str) -> None:
-    arguments = write_json(call.arguments)[:ARGUMENTS_WIDTH]
-    never = FactType.ACTION_NEVER_EXECUTED
+    arguments = write_json(call.arguments)
+    if work.origin is not PlanOrigin.LITERAL and with_effects(work.world.spec(call.tool)):
+        dropped = Dropped(call.tool, arguments, reason, work.now)
+        work.dropped = (*work.dropped, dropped)[-MOST_DROPPED:]
+    arguments, never = arguments[:ARGUMENTS_WIDTH], FactType.ACTION_NEVER_EXECUTED
     work.tell(never, index, tool=call.tool, call=place + 1, reason=reason, arguments=arguments)
 
 

@@ -10,7 +10,7 @@ from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, Failure, OpenRequest
+from haltpoint.chain.model.state import Action, Failure, OpenRequest, keeps_all
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
@@ -34,7 +34,7 @@ def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
     if succeeded and action.number > older:
         run.last_ok = action.number
     work.keep(action)
-    if work.origin is PlanOrigin.LITERAL:
+    if not keeps_all(work):
         if run.last_ok != action.number:
             work.drop(action.id)
         if older not in (0, run.last_ok):

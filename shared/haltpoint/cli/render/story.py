@@ -14,7 +14,6 @@ from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.answers import OR, FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, runs_again
-from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
 from haltpoint.contracts.work.bounds import ChainBounds
@@ -27,7 +26,6 @@ Block = list[Line]
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _ONE_DECISION: Final = timedelta(milliseconds=1)
 NOTHING: Final = "Nothing was sent, changed or deleted."
-_UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
 
 
@@ -175,30 +173,19 @@ def answer_lines(chain: ChainView) -> list[Line]:
     deeds = []
     for deed in answer.deeds:
         place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
-        agent = deed.agent and f"agent {deed.agent}"
-        note = ", ".join(filter(None, (place, agent, by, *map(visible, deed.warnings))))
+        note = ", ".join(filter(None, (place, by, *map(visible, deed.warnings))))
         deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note))
     for one in answer.not_done:
         why = one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
     words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
-    if chain.answer is not None and _is_known_to_have_done_nothing(chain, answer):
+    if chain.answer is not None and _is_known_to_have_done_nothing(answer):
         words.append(Line(0, Mark.NOT_DONE, NOTHING))
     differ = len(deeds) > len(answer.deeds) or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
 
 
-def _is_known_to_have_done_nothing(chain: ChainView, answer: FinalAnswer) -> bool:
-    """Whether no call of the chain has, or may have, taken effect."""
-    in_doubt = any(left.why is WhyNot.IN_DOUBT for left in answer.not_done)
-    receipts = (action.receipt for step in chain.steps for action in step.actions)
-    return not (answer.deeds or in_doubt or any(map(_may_have_acted, receipts)))
-
-
-def _may_have_acted(receipt: ToolResult | None) -> bool:
-    """Whether a failed call may have taken effect all the same; one with a deed has, and a hook keeps its result."""
-    if receipt is None or receipt.error is None:
-        return False
-    unsure = receipt.error.error_type in _UNSURE and not receipt.error.no_effect
-    return unsure or receipt.metadata.deed is not None
+def _is_known_to_have_done_nothing(answer: FinalAnswer) -> bool:
+    """Whether no call has, or may have, taken effect."""
+    return not answer.deeds and all(line.why is not WhyNot.IN_DOUBT for line in answer.not_done)

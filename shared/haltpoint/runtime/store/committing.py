@@ -44,7 +44,7 @@ _RANK: Final = 10**14
 """What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
 
 BESIDE_PLAN: Final = (
-    *("goal", "case", "nested_successes", "bounds", "left_out", "heard", "ledger", "known"),
+    *("goal", "case", "nested_successes", "bounds", "left_out", "dropped", "heard", "ledger", "known"),
     *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals"),
     "routing",
 )
@@ -135,7 +135,7 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
 
 
-_of_its_end: Final = attrgetter("answer", "error", "not_done", "unfinished")
+_of_its_end: Final = attrgetter("answer", "error", "deeds", "not_done", "unfinished")
 
 
 def _worked_on(chain: Chain) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _worked_on(chain: Chain) -> dict[str, Any]:
 
 def _ended(chain: Chain) -> dict[str, Any]:
     """What is stored of the end (see `loading.StoredEnd`)."""
-    beside = {"not_done": chain.not_done, "unfinished": chain.unfinished}
+    beside = {"deeds": chain.deeds, "not_done": chain.not_done, "unfinished": chain.unfinished}
     return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
 
 

@@ -14,6 +14,7 @@ from haltpoint.chain.model.state import (
     Action,
     Chain,
     ChainError,
+    Dropped,
     Failure,
     OpenRequest,
     Rest,
@@ -21,7 +22,7 @@ from haltpoint.chain.model.state import (
     goal_in_full,
 )
 from haltpoint.chain.model.statuses import ActionStatus
-from haltpoint.contracts.answers import NotDone
+from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Strict, request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.people.approvals import Approval
@@ -72,6 +73,7 @@ class StoredPlan(Strict):
     nested_successes: tuple[str, ...] = ()
     bounds: ChainBounds | None = None
     left_out: tuple[LeftOut, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
     heard: Heard = Heard.NOTHING
     ledger: Ledger = field(default_factory=dict)
     known: tuple[KnownReceipt, ...] = ()
@@ -94,6 +96,7 @@ class StoredEnd(Strict):
 
     answer: str | None = None
     error: ChainError | None = None
+    deeds: tuple[Deed, ...] = ()
     not_done: tuple[NotDone, ...] = ()
     unfinished: bool = False
 

@@ -21,12 +21,11 @@ from haltpoint.contracts.views.chains import (
     RoutedView,
     UsageView,
 )
-from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
-from haltpoint.contracts.work.routing import SUPERVISOR
+from haltpoint.contracts.views.steps import StepView, ViolationView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.views import contract_view, log_view
-from haltpoint.runtime.views.answer_view import Told, Tree, final_answer
+from haltpoint.runtime.views.answer_view import answer_of
 from haltpoint.runtime.views.log_view import Times, moment
 from haltpoint.runtime.views.record import ChainRecord, Fields, Named
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
@@ -48,32 +47,10 @@ def summary_of(chain_id: str, head: Fields, task: Task | Named, end: Mapping[str
 
 def view_of(record: ChainRecord) -> ChainView:
     """The whole chain; with its answer when it is over."""
-    tree = _tree(record)
-    if not record.status.final:
-        return tree.chain
-    answer = final_answer(tree, record.end, record.phrases)
-    return tree.chain.model_copy(update={"answer": answer})
-
-
-def _tree(record: ChainRecord) -> Tree:
-    """The chain with all that its actions and the chains below it did."""
     chain = _without_answer(record)
-    actions = [action for step in chain.steps for action in step.actions]
-    told = tuple(Told(action, _below(record, action)) for action in actions)
-    missed = tuple(one for one in chain.never_executed if _misses(record, one))
-    return Tree(chain, told, missed, record.specs)
-
-
-def _below(record: ChainRecord, action: ActionView) -> Tree | None:
-    """The chain that carried an action out, when that is no worker."""
-    child = record.children.get(action.child or "")
-    return None if child is None else _tree(child)
-
-
-def _misses(record: ChainRecord, dropped: DroppedCall) -> bool:
-    """Whether a user misses a call that never ran: of a supervisor, whose work is to decide, only an effect."""
-    spec = record.specs.get(dropped.get("tool", ""))
-    return record.task.agent != SUPERVISOR or (spec is not None and not spec.read_only)
+    if not record.status.final:
+        return chain
+    return chain.model_copy(update={"answer": answer_of(record)})
 
 
 def _without_answer(record: ChainRecord) -> ChainView:

@@ -62,6 +62,10 @@ class ChainRecord:
         """The steps of the plan with their runs; none before there is a plan."""
         return tuple(zip(self.plan.steps, self.runs, strict=True)) if self.plan else ()
 
+    def spec(self, tool: str) -> ToolSpec:
+        """The tool of this name; all that is known of one that no worker declares is its name."""
+        return self.specs.get(tool) or ToolSpec(name=tool)
+
     @property
     def status(self) -> ChainStatus:
         """The chain's state."""
