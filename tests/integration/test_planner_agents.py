@@ -87,7 +87,7 @@ async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(boa
         (asked,) = own.requests
         system, task = (message["content"] for message in asked.body["messages"])
         assert system.startswith("You read what a goal asks of tools.")
-        assert "- post: Sends messages." in task, "the user may forbid an agent"
+        assert "- send_message: Send a message." in task
 
 
 async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(

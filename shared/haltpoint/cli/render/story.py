@@ -160,7 +160,8 @@ def _end(chain: ChainView) -> Iterator[Line]:
     ]
     if chain.never_executed:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
-    why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else ""
+    why = ", unfinished" if chain.unfinished else ""
+    why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else why
     why = f", {visible(chain.stopped)}" if chain.stopped else why
     yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join(counts), at=chain.updated_at)
 

@@ -144,13 +144,16 @@ class UsageView(View):
 
 
 class ChainSummary(View):
-    """One line of the list of chains. `agent` is there when the task names one."""
+    """One line of the list of chains. `agent` is there when the task names one; `unfinished`: it has completed and
+    left out what was due.
+    """
 
     id: str
     status: str
     goal: str
     agent: str | None = Field(default=None, exclude_if=_is_none)
     error: ErrorView | None = None
+    unfinished: bool = False
     created_at: datetime
     updated_at: datetime
 

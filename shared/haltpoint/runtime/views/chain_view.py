@@ -40,6 +40,7 @@ def summary_of(chain_id: str, head: Fields, task: Task | Named, end: Mapping[str
         goal=task.goal,
         agent=task.agent,
         error=_error(end),
+        unfinished=bool(end.get("unfinished")),
         created_at=moment(head["created"]),
         updated_at=moment(head["updated"]),
     )
