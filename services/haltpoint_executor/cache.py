@@ -11,7 +11,8 @@ from msgspec import Struct
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.committing import BESIDE_PLAN, Loaded
+from haltpoint.runtime.store.chain_codec import BESIDE_PLAN
+from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.streams.wire import encode
 
 LIMIT: Final = 64 * 1024 * 1024

@@ -21,9 +21,8 @@ from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.store.loading import StoredPlan
+from haltpoint.runtime.store.chain_codec import StoredPlan, encode_step
 from haltpoint.runtime.store.rows import Data, Key
-from haltpoint.runtime.store.step_codec import encode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode

@@ -7,8 +7,15 @@ import msgspec
 import pytest
 
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.loading import StoredEnd, StoredPlan, as_worked_on, end_of, stored_plan
-from haltpoint.runtime.store.step_codec import decode_step, encode_step
+from haltpoint.runtime.store.chain_codec import (
+    StoredEnd,
+    StoredPlan,
+    as_worked_on,
+    decode_step,
+    encode_step,
+    end_of,
+    stored_plan,
+)
 from haltpoint.runtime.streams.topology import FORM
 from haltpoint.runtime.streams.wire import encode
 

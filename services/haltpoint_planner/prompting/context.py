@@ -23,7 +23,7 @@ from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.store.loading import as_worked_on, stored_plan
+from haltpoint.runtime.store.chain_codec import as_worked_on, decode_step, stored_plan
 from haltpoint.runtime.store.rows import (
     Data,
     Fields,
@@ -36,7 +36,6 @@ from haltpoint.runtime.store.rows import (
     local,
     thought_of,
 )
-from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology

@@ -17,8 +17,8 @@ from haltpoint.contracts.tools import Retry
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.committing import ChainCommit
-from haltpoint.runtime.store.loading import end_of
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Batch
 from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step

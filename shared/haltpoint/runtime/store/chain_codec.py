@@ -1,116 +1,314 @@
-"""A chain's head to the fields of its hash and back. Every value has at most 64 bytes (see `rows`).
+"""A chain as it is stored: the fields of its head, a field for each step, its plan and its end.
 
-Ids inside a chain are kept without the chain's own id; what is None is an empty field.
+Redis keeps a hash small in memory only while every value has at most 64 bytes (see `rows`), so the
+values of the head and of the steps are short. Ids inside a chain are kept without the chain's own
+id; None is an empty field.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from msgspec import structs
+import msgspec
+from msgspec import field
+from msgspec.structs import astuple, replace
 
-from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin
+from haltpoint.chain.model.references import Graph
+from haltpoint.chain.model.state import (
+    Chain,
+    ChainError,
+    Dropped,
+    Failure,
+    Rest,
+    Routing,
+    StepRun,
+    goal_in_full,
+)
+from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
+from haltpoint.contracts.answers import Deed, NotDone
+from haltpoint.contracts.base import Strict
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.results import Spent
+from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
+from haltpoint.contracts.work.known import KnownReceipt
+from haltpoint.contracts.work.ledger import Ledger
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.rows import Fields, Head, local
-from haltpoint.runtime.store.step_codec import decode_step, encode_step
+from haltpoint.contracts.work.thoughts import Correction, Strike
+from haltpoint.runtime.store.rows import Data, Fields, Head, local
+from haltpoint.runtime.streams.wire import encode
 
 
-def _text(value: str | None) -> str:
-    return value or ""
+class StoredPlan(Strict):
+    """What is stored with the plan, as it changes as rarely."""
+
+    digests: dict[str, str]
+    """Of the plan's tools, by name."""
+    begun: bool = True
+    """Whether the plan of the task, if it has one, was taken up."""
+    plan: Plan | None = None
+    """None: the task's own, or there is none yet."""
+    goal: str | None = None
+    """A person's words in place of the task's."""
+    case: tuple[Strike, ...] = ()
+    """The row of violations that is being counted."""
+    nested_successes: tuple[str, ...] = ()
+    """The tools that succeeded inside the skills that were called."""
+    bounds: ChainBounds | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    """The promises that steps ended without."""
+    dropped: tuple[Dropped, ...] = ()
+    heard: Heard = Heard.NOTHING
+    """What persons have said."""
+    ledger: Ledger = field(default_factory=dict)
+    """What became of the chain's effects."""
+    known: tuple[KnownReceipt, ...] = ()
+    """The receipts that its agents made known."""
+    questions: tuple[str, ...] = ()
+    """The questions that the model asked while planning."""
+    answers: tuple[str, ...] = ()
+    """A person's words to these questions."""
+    granted: tuple[Grant, ...] = ()
+    """The yeses that cover later calls."""
+    failing: Failure | None = None
+    verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
+    """The calls of proposals that are refused, by step and place."""
+    resting: dict[str, Rest] = field(default_factory=dict)
+    """The actions that wait for a moment."""
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    """A person's yes to an action."""
+    routing: Routing | None = None
+
+    def carried_out(self, task: Task) -> Plan | None:
+        """The plan that the chain of this task carries out; None before it has one."""
+        return self.plan or (task.plan if self.begun else None)
+
+
+class StoredEnd(Strict):
+    """What is stored of the end of a chain."""
+
+    answer: str | None = None
+    error: ChainError | None = None
+    deeds: tuple[Deed, ...] = ()
+    not_done: tuple[NotDone, ...] = ()
+    """What was due and has no receipt of its own."""
+    unfinished: bool = False
+    """A promise was left out."""
+
+
+BESIDE_PLAN: Final = StoredPlan.__struct_fields__[3:]
+"""The attributes of a chain that are stored with its plan."""
+_beside_plan: Final = attrgetter(*BESIDE_PLAN)
+_END: Final = StoredEnd.__struct_fields__
+_end: Final = attrgetter(*_END)
+
+
+class _Field(NamedTuple):
+    """A field of the hash, the attribute of the chain, and how each is made of the other."""
+
+    name: Head
+    attribute: str
+    write: Callable[[Any], str] = str
+    read: Callable[[str], Any] = int
+
+
+def _text(text: str | None) -> str:
+    return text or ""
 
 
 def _local(thought_id: str | None) -> str:
     return local(thought_id) if thought_id else ""
 
 
-_HEAD: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
-    (Head.STATUS, "status", _text),
-    (Head.RESUME, "resume", _text),
-    (Head.UPDATED, "updated_at", str),
-    (Head.DEADLINE, "deadline", str),
-    (Head.ORIGIN, "origin", _text),
-    (Head.OPEN, "requests", lambda requests: " ".join(str(request.number) for request in requests)),
-    (Head.ASKED, "asked", str),
-    (Head.TURNS, "turns", str),
-    (Head.ACTIONS, "actions_used", str),
-    (Head.TOKENS, "tokens", str),
-    (Head.COST, "cost", repr),
-    (Head.THOUGHT, "thought", _local),
-    (Head.PLAN_ATTEMPTS, "plan_attempts", str),
-    (Head.STRIKES, "strikes", str),
-    (Head.OTHER_MODEL, "other_model", lambda other: str(int(other))),
-    (Head.BELOW, "below", lambda below: " ".join(map(repr, structs.astuple(below)))),
-)
-"""Field of the hash, attribute of the chain, and how the one is written as the other."""
-
-_values: Final = attrgetter(*(attribute for _, attribute, _ in _HEAD))
+def _flag(is_set: bool) -> str:
+    return "1" if is_set else "0"
 
 
-def changed_fields(old: Chain, new: Chain, touched: frozenset[int] | set[int]) -> list[str]:
-    """The fields that differ, as name, value, name, value ...; `touched` are the indexes of steps that may differ."""
-    fields: list[str] = []
-    for (name, _, written), value, before in zip(_HEAD, _values(new), _values(old), strict=True):
-        if value is not before and value != before:
-            fields += (name, written(value))
-    steps = range(len(new.runs)) if len(new.runs) != len(old.runs) else sorted(touched)
-    for index in steps:
-        fields += (f"s{index}", encode_step(new.runs[index]))
-    return fields
+def _is_set(text: str) -> bool:
+    return text == "1"
 
 
-def decode_head(chain_id: str, task: Task, fields: Fields) -> Chain:
-    """The chain of these fields, without its data (plan, requests, actions, end).
-
-    Raises ValueError or KeyError when they are not a chain's.
-    """
-
-    def number(name: Head) -> int:
-        return int(fields.get(name.encode()) or 0)
-
-    def word(name: Head) -> str:
-        return fields.get(name.encode(), b"").decode()
-
-    thought = word(Head.THOUGHT)
-    return Chain(
-        id=chain_id,
-        task=task,
-        status=ChainStatus(word(Head.STATUS)),
-        resume=ChainStatus(word(Head.RESUME)) if word(Head.RESUME) else None,
-        origin=PlanOrigin(word(Head.ORIGIN)) if word(Head.ORIGIN) else None,
-        created_at=number(Head.CREATED),
-        updated_at=number(Head.UPDATED),
-        deadline=number(Head.DEADLINE),
-        asked=number(Head.ASKED),
-        turns=number(Head.TURNS),
-        actions_used=number(Head.ACTIONS),
-        tokens=number(Head.TOKENS),
-        cost=float(word(Head.COST) or 0),
-        plan_attempts=number(Head.PLAN_ATTEMPTS),
-        strikes=number(Head.STRIKES),
-        other_model=bool(number(Head.OTHER_MODEL)),
-        below=_below_of(word(Head.BELOW)),
-        thought=f"{chain_id}.{thought}" if thought else None,
-        runs=tuple(decode_step(field) for field in _step_fields(fields)),
-    )
+def _write_spent(spent: Spent) -> str:
+    return " ".join(map(repr, astuple(spent)))
 
 
-def _below_of(text: str) -> Spent:
-    """What agents have used, from its field; nothing when the chain has none."""
-    if not text:
-        return Spent()
+def _read_spent(text: str) -> Spent:
     turns, actions, tokens, cost, chains = text.split()
     return Spent(int(turns), int(actions), int(tokens), float(cost), int(chains))
 
 
-def open_numbers(fields: Fields) -> tuple[int, ...]:
+_FIELDS: Final = (
+    _Field(Head.STATUS, "status", _text, ChainStatus),
+    _Field(Head.RESUME, "resume", _text, ChainStatus),
+    _Field(Head.CREATED, "created_at"),
+    _Field(Head.UPDATED, "updated_at"),
+    _Field(Head.DEADLINE, "deadline"),
+    _Field(Head.ORIGIN, "origin", _text, PlanOrigin),
+    _Field(Head.ASKED, "asked"),
+    _Field(Head.TURNS, "turns"),
+    _Field(Head.ACTIONS, "actions_used"),
+    _Field(Head.TOKENS, "tokens"),
+    _Field(Head.COST, "cost", repr, float),
+    _Field(Head.THOUGHT, "thought", _local, str),
+    _Field(Head.PLAN_ATTEMPTS, "plan_attempts"),
+    _Field(Head.STRIKES, "strikes"),
+    _Field(Head.OTHER_MODEL, "other_model", _flag, _is_set),
+    _Field(Head.BELOW, "below", _write_spent, _read_spent),
+)
+
+_values: Final = attrgetter(*(each.attribute for each in _FIELDS))
+
+
+def changed_head(old: Chain, new: Chain, touched: Collection[int]) -> list[str]:
+    """The fields of the head that differ, as name, value, name, value ...
+
+    `touched` are the indexes of the steps that may differ.
+    """
+    changed: list[str] = []
+    for each, value, before in zip(_FIELDS, _values(new), _values(old), strict=True):
+        if value is not before and value != before:
+            changed += (each.name, each.write(value))
+    if new.requests is not old.requests:
+        numbers = " ".join(str(request.number) for request in new.requests)
+        changed += (Head.OPEN, numbers)
+    if len(new.runs) != len(old.runs):
+        touched = range(len(new.runs))
+    for index in sorted(touched):
+        changed += (f"s{index}", encode_step(new.runs[index]))
+    return changed
+
+
+def changed_data(old: Chain, new: Chain) -> dict[Data, str]:
+    """The fields of the data that differ, with their new text."""
+    changed: dict[Data, str] = {}
+    if new.task is not old.task:
+        changed[Data.TASK] = encode(new.task).decode()
+    if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
+        changed[Data.PLAN] = encode(_stored(new)).decode()
+    if _end(new) != _end(old):
+        changed[Data.END] = encode(StoredEnd(*_end(new))).decode()
+    return changed
+
+
+def _stored(chain: Chain) -> StoredPlan:
+    """A literal plan is in the task already."""
+    begun = chain.plan is not None or chain.task.plan is None
+    plan = None if chain.origin is PlanOrigin.LITERAL else chain.plan
+    return StoredPlan(chain.digests, begun, plan, *_beside_plan(chain))
+
+
+def decode_chain(chain_id: str, head: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
+    """The chain of these fields, without requests, actions and proposals.
+
+    Raises ValueError or KeyError when they are not a chain's.
+    """
+    values: dict[str, Any] = {}
+    for each in _FIELDS:
+        text = head.get(each.name.encode())
+        if text:
+            values[each.attribute] = each.read(text.decode())
+    if "thought" in values:
+        values["thought"] = f"{chain_id}.{values['thought']}"
+    status = values.pop("status")
+    about = msgspec.json.decode(task, type=Task)
+    chain = Chain(id=chain_id, task=about, status=status, runs=decode_steps(head), **values)
+    if plan is not None:
+        chain = _with_plan(chain, stored_plan(plan))
+    if end is not None:
+        ended = zip(_END, _end(end_of(end)), strict=True)
+        chain = replace(chain, **dict(ended))
+    return chain
+
+
+def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
+    beside = zip(BESIDE_PLAN, _beside_plan(stored), strict=True)
+    chain = replace(chain, **dict(beside))
+    plan = stored.carried_out(chain.task)
+    if plan is None:
+        return chain
+    return replace(chain, plan=plan, digests=stored.digests, graph=Graph.of(plan))
+
+
+def open_numbers(head: Fields) -> tuple[int, ...]:
     """The numbers of the open requests, oldest first."""
-    return tuple(int(number) for number in fields.get(Head.OPEN.encode(), b"").split())
+    numbers = head.get(Head.OPEN.encode(), b"")
+    return tuple(map(int, numbers.split()))
 
 
-def _step_fields(fields: Fields) -> Iterator[bytes]:
-    index = 0
-    while (field := fields.get(b"s%d" % index)) is not None:
-        yield field
-        index += 1
+def end_of(text: bytes) -> StoredEnd:
+    """How a chain ended, from its field."""
+    return msgspec.json.decode(text, type=StoredEnd)
+
+
+def stored_plan(text: bytes | None) -> StoredPlan:
+    """What is stored with a chain's plan, from its field."""
+    return StoredPlan(digests={}) if text is None else msgspec.json.decode(text, type=StoredPlan)
+
+
+def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
+    """The task with the goal that counts, and the plan that its chain carries out."""
+    if text is None:
+        return task, None
+    stored = stored_plan(text)
+    goal = goal_in_full(task, stored.goal, stored.answers)
+    return replace(task, goal=goal), stored.carried_out(task)
+
+
+_STATUSES: Final = tuple(StepStatus)
+_NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
+
+_COUNTS: Final = (
+    *("actions", "taken", "in_turn", "receipts", "last_ok"),
+    *("turn", "attempt", "proposals", "strikes"),
+)
+"""The numbers of a step behind its status, in an order that never changes: the rare ones last."""
+_counts: Final = attrgetter(*_COUNTS)
+
+_MARKS: Final = ("thinking", "struck", "unkept", "here", "freed", "corrected", "insisted")
+"""Each is yes or no: the bits of the last number."""
+_marks: Final = attrgetter(*_MARKS)
+
+
+def encode_step(run: StepRun) -> str:
+    """A step's run as one field: `3,1,1,1 0`; a pending step that has done nothing is `0`.
+
+    Integers with commas, without zeros at the end. Behind a blank each comes what is under way: an
+    action as its distance from the last one.
+    """
+    return _encoded(astuple(run))
+
+
+@lru_cache(maxsize=4096)
+def _encoded(values: tuple[Any, ...]) -> str:
+    run = StepRun(*values)
+    marks = sum(is_set << place for place, is_set in enumerate(_marks(run)))
+    numbers = [_NUMBERS[run.status], *_counts(run), marks]
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    under_way = [str(run.actions - number) for number in run.pending]
+    return " ".join([",".join(map(str, numbers)), *under_way])
+
+
+def decode_step(text: bytes) -> StepRun:
+    """The run of a field. Raises ValueError or IndexError when it is none."""
+    written, *under_way = text.split(b" ")
+    numbers = [int(number) for number in written.split(b",")]
+    numbers += [0] * (len(_COUNTS) + 2 - len(numbers))
+    status, *numbers, marks = numbers
+    counts: dict[str, Any] = dict(zip(_COUNTS, numbers, strict=True))
+    run = StepRun(_STATUSES[status], **counts)
+    if marks:
+        for place, name in enumerate(_MARKS):
+            setattr(run, name, bool(marks >> place & 1))
+    run.pending = tuple(run.actions - int(distance) for distance in under_way)
+    return run
+
+
+def decode_steps(head: Mapping[bytes, bytes]) -> tuple[StepRun, ...]:
+    """The runs of all steps, in their order."""
+    runs: list[StepRun] = []
+    while (text := head.get(b"s%d" % len(runs))) is not None:
+        runs.append(decode_step(text))
+    return tuple(runs)

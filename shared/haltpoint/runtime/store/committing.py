@@ -5,8 +5,7 @@ Pure, and the executor's hottest path: what an output needs is written once, and
 
 from collections import defaultdict
 from collections.abc import Sequence
-from operator import attrgetter, is_not
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -24,66 +23,59 @@ from haltpoint.chain.model.outputs import (
     Withdraw,
 )
 from haltpoint.chain.model.state import Action, Chain, next_due
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts import events
 from haltpoint.contracts.base import chain_of, request_id, value
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.people.humans import Question
-from haltpoint.contracts.public_facts import PUBLIC
-from haltpoint.contracts.reasons import Heard
 from haltpoint.runtime.store import operations as ops
-from haltpoint.runtime.store.chain_codec import changed_fields
+from haltpoint.runtime.store.chain_codec import changed_data, changed_head
 from haltpoint.runtime.store.counting import count
 from haltpoint.runtime.store.log_lines import encode_line
-from haltpoint.runtime.store.rows import Data, Head, local
+from haltpoint.runtime.store.rows import Head, local
 from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, public_facts, rfc3339
 from haltpoint.runtime.streams.wire import encode
 
 _RANKS: Final = {"low": 0, "high": 2}
 _RANK: Final = 10**14
-"""What one rank weighs in the inbox's order: more than any time in ms, so that urgent questions come first."""
-
-BESIDE_PLAN: Final = (
-    *("goal", "case", "nested_successes", "bounds", "left_out", "dropped", "heard", "ledger", "known"),
-    *("questions", "answers", "granted", "failing", "verdicts", "resting", "approvals"),
-    "routing",
-)
-"""What of a chain is stored with its plan, as it changes as rarely."""
-_beside_plan: Final = attrgetter(*BESIDE_PLAN)
-_EMPTY: Final[tuple[Any, ...]] = (None, (), {}, Heard.NOTHING)
+"""The weight of a rank in the inbox's order: more than any time in ms, so that urgent questions
+come first.
+"""
 
 
 class Loaded(Struct, frozen=True, gc=False):
-    """A chain as it was read, the version to be checked against, and the traceparent that it was submitted with."""
+    """A chain as it was read."""
 
     chain: Chain
     version: str
+    """To be checked against by its commit."""
     trace: str | None = None
+    """The traceparent that it was submitted with."""
 
 
 class Decided(Struct, frozen=True, gc=False):
-    """One input, the time it was decided on at (ms), and what was decided; `trace` is the context of its outputs,
-    `agents` that of the chains of agents that it begins, by their ids.
-    """
+    """One input, and its decision."""
 
     received: Received
     decision: Decision
     now: int
+    """The time of the decision in ms."""
     trace: str | None = None
+    """The context of its outputs."""
     agents: dict[str, str] = {}
+    """The contexts of the chains of agents that it begins, by their ids."""
 
 
 @value
 class ChainCommit:
-    """What became of one chain in a batch: its inputs in the order in which they were decided on, the second with the
-    first one's chain, and the ids of the entries of the events stream that are finished with it. `fault`: nothing could
-    be decided, not even that the chain has failed.
-    """
+    """All that happened to one chain in a batch."""
 
     loaded: Loaded
     decided: Sequence[Decided]
+    """In the order of the decisions, the second with the first one's chain."""
     entries: Sequence[str]
+    """The ids of the entries of the events stream that are finished with it."""
     fault: Exception | None = None
+    """Nothing could be decided, not even that the chain has failed."""
 
     @property
     def chain(self) -> Chain:
@@ -92,116 +84,107 @@ class ChainCommit:
 
 
 def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) -> bytes:
-    """The argument for one chain. `retention` in seconds, `version` is the new one, `facts_age` in ms (0: no public
-    facts).
+    """The argument for one chain. `retention` in seconds, `facts_age` in ms (0: no public facts).
 
-    The new version equals the old one when nothing changed: a repeat or a late message is only acknowledged.
+    The new `version` equals the old one when nothing changed: a repeat or a late message is only
+    acknowledged.
     """
-    old, new, expected = commit.loaded.chain, commit.chain, commit.loaded.version
-    written: list[ops.Operation] = []
+    old, new = commit.loaded.chain, commit.chain
+    expected = commit.loaded.version
+    operations: list[ops.Operation] = []
     counts: defaultdict[str, int] = defaultdict(int)
     if version != expected:
-        touched = {index for each in commit.decided for index in each.decision.touched}
-        written.append(ops.WriteHead([Head.VERSION, version, *changed_fields(old, new, touched)]))
-        if new.task is not old.task:
-            written.append(ops.WriteData(Data.TASK, encode(new.task).decode()))
-        if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
-            written.append(ops.WriteData(Data.PLAN, encode(_worked_on(new)).decode()))
-        if any(map(is_not, _of_its_end(new), _of_its_end(old))):
-            written.append(ops.WriteData(Data.END, encode(_ended(new)).decode()))
+        touched = set[int]().union(*(each.decision.touched for each in commit.decided))
+        head = [Head.VERSION, version, *changed_head(old, new, touched)]
+        operations.append(ops.WriteHead(head))
+        for field, text in changed_data(old, new).items():
+            operations.append(ops.WriteData(field, text))
         before = old
         for each in commit.decided:
-            decision = each.decision
-            if decision.chain is not before:
-                count(counts, before, each.received.message, decision)
-                line = encode_line(new.id, each.received, decision, each.now)
-                written.append(ops.AppendLog(line, bool(decision.facts)))
-                for output in decision.outputs:
-                    written += _operations(each, output)
-            before = decision.chain
+            if each.decision.chain is not before:
+                operations += _decision(each)
+                count(counts, before, each.received.message, each.decision)
+            before = each.decision.chain
         if new.status is not old.status:
-            written.append(ops.MoveStatus(old.status, new.status, new.updated_at))
-    if not new.status.final:
-        due = next_due(new)
-        if due != next_due(old) or events.TimerDue in {type(each.received.message) for each in commit.decided}:
-            written.append(ops.SetTimer(due))
-    elif not old.status.final:
-        written.append(ops.EndChain(str(retention)))
-    if facts_age:  # last: what was written outside cannot be taken back when an operation fails
+            operations.append(ops.MoveStatus(old.status, new.status, new.updated_at))
+    operations += _timer(commit, old, new, retention)
+    if facts_age:  # last: a fact cannot be taken back when an operation fails
         for each in commit.decided:
-            if not PUBLIC.keys().isdisjoint([fact.type for fact in each.decision.facts]):
-                facts = public_facts(each.decision, each.now, each.trace)
-                written += [ops.PublishFact(facts_age, message.decode()) for message in facts]
-    return ops.pack(ops.ChainWrites(old.id, expected, version, list(commit.entries), written, counts))
-
-
-_of_its_end: Final = attrgetter("answer", "error", "deeds", "not_done", "unfinished")
-
-
-def _worked_on(chain: Chain) -> dict[str, Any]:
-    """What is stored with the plan (see `loading.StoredPlan`). A literal plan is in the task already."""
-    adopted = chain.plan is not None and chain.origin is not PlanOrigin.LITERAL
-    plan: dict[str, Any] = {"plan": chain.plan} if adopted else {}
-    if chain.plan is None and chain.task.plan is not None:
-        plan["begun"] = False
-    beside = zip(BESIDE_PLAN, _beside_plan(chain), strict=True)
-    return {"digests": chain.digests, **plan, **{name: value for name, value in beside if value not in _EMPTY}}
-
-
-def _ended(chain: Chain) -> dict[str, Any]:
-    """What is stored of the end (see `loading.StoredEnd`)."""
-    beside = {"deeds": chain.deeds, "not_done": chain.not_done, "unfinished": chain.unfinished}
-    return {"answer": chain.answer, "error": chain.error, **{name: one for name, one in beside.items() if one}}
+            facts = public_facts(each.decision, each.now, each.trace)
+            operations += [ops.PublishFact(facts_age, fact.decode()) for fact in facts]
+    entries = list(commit.entries)
+    return ops.pack(ops.ChainWrites(old.id, expected, version, entries, operations, counts))
 
 
 def poison(commit: ChainCommit, error: Exception) -> bytes:
-    """The argument for a chain whose decision could not be written down: it becomes a fault, and is reported."""
+    """The argument for a chain whose decision cannot be written: it becomes a fault."""
     loaded = commit.loaded
-    problem = f"{type(error).__name__}: {error}".encode(errors="replace")[:1000].decode(errors="replace")
+    text = f"{type(error).__name__}: {error}".encode(errors="replace")
+    problem = text[:1000].decode(errors="replace")
+    entries = list(commit.entries)
+    version = loaded.version
     failed: list[ops.Operation] = [ops.Fail(problem)]
-    return ops.pack(ops.ChainWrites(loaded.chain.id, loaded.version, loaded.version, list(commit.entries), failed))
+    return ops.pack(ops.ChainWrites(loaded.chain.id, version, version, entries, failed))
 
 
-def _operations(each: Decided, output: Output) -> list[ops.Operation]:
-    chain = each.decision.chain
-    envelope = Envelope(chain.id, rfc3339(each.now), each.trace)
+def _timer(commit: ChainCommit, old: Chain, new: Chain, retention: int) -> list[ops.Operation]:
+    if old.status.final:
+        return []
+    if new.status.final:
+        return [ops.EndChain(str(retention))]
+    due = next_due(new)
+    fired = any(isinstance(each.received.message, events.TimerDue) for each in commit.decided)
+    return [ops.SetTimer(due)] if fired or due != next_due(old) else []
+
+
+def _decision(decided: Decided) -> list[ops.Operation]:
+    """A line of the log, and all that a decision sends."""
+    decision = decided.decision
+    line = encode_line(decision.chain.id, decided.received, decision, decided.now)
+    operations: list[ops.Operation] = [ops.AppendLog(line, bool(decision.facts))]
+    for output in decision.outputs:
+        operations += _operations(decided, output)
+    return operations
+
+
+def _operations(decided: Decided, output: Output) -> list[ops.Operation]:
+    chain = decided.decision.chain
+    envelope = Envelope(chain.id, rfc3339(decided.now), decided.trace)
     match output:
         case Dispatch():
-            action, order = output.action, envelope.tool_request(output, chain.task)
-            return [
-                ops.Dispatch(
-                    action.id.partition(".")[2],
-                    output.spec.queue,
-                    str(action.attempt),
-                    "1" if order.data.repeatable else "0",
-                    action.tool,
-                    action.arguments,
-                    encode(order).decode(),
-                    output.again,
-                )
-            ]
+            action = output.action
+            order = envelope.tool_request(output, chain.task)
+            dispatch = ops.Dispatch(
+                id=local(action.id),
+                queue=output.spec.queue,
+                attempt=str(action.attempt),
+                repeatable="1" if order.data.repeatable else "0",
+                tool=action.tool,
+                arguments=action.arguments,
+                message=encode(order).decode(),
+                again=output.again,
+            )
+            return [dispatch]
         case Think():
-            return [ops.AskModel(encode(envelope.thought_request(output, chain)).decode())]
+            thought = envelope.thought_request(output, chain)
+            return [ops.AskModel(encode(thought).decode())]
         case Ask():
-            return [_ask(chain, output, envelope, each.now)]
+            return [_ask(chain, output, envelope, decided.now)]
         case Withdraw():
             request = request_id(chain.id, output.number)
-            message = encode(envelope.withdrawn(request, output.reason)).decode()
-            return [ops.WithdrawRequest(local(request), message)]
+            withdrawn = envelope.withdrawn(request, output.reason)
+            return [ops.WithdrawRequest(local(request), encode(withdrawn).decode())]
         case Record():
             return [_record(output.action)]
         case Resolve():
-            action = output.action
-            if action.outcome is None:
-                raise ValueError(f"action {action.id} is resolved without an outcome")
-            return [ops.ResolveAction(local(action.id), encode(action.outcome).decode(), action.data)]
+            return [_resolve(output.action)]
         case StartChild():
-            trace = each.agents.get(output.action.child, each.trace)
-            begun = _begin_child(output, Envelope(chain.id, rfc3339(each.now), trace))
+            trace = decided.agents.get(output.action.child, decided.trace)
+            begun = _begin_child(output, Envelope(chain.id, rfc3339(decided.now), trace))
             return [begun] if output.admitted else [_record(output.action), begun]
         case CancelChild():
-            message = encode(envelope.child_cancelled(output.chain_id, output.reason)).decode()
-            return [ops.CancelChild(output.chain_id, message)]
+            cancelled = envelope.child_cancelled(output.chain_id, output.reason)
+            return [ops.CancelChild(output.chain_id, encode(cancelled).decode())]
         case Report():
             return [_report(output, envelope)]
         case _:
@@ -212,33 +195,44 @@ def _record(action: Action) -> ops.Operation:
     return ops.RecordAction(local(action.id), action.tool, action.arguments)
 
 
+def _resolve(action: Action) -> ops.Operation:
+    if action.outcome is None:
+        raise ValueError(f"action {action.id} is resolved without an outcome")
+    outcome = encode(action.outcome).decode()
+    return ops.ResolveAction(local(action.id), outcome, action.data)
+
+
 def _begin_child(output: StartChild, envelope: Envelope) -> ops.Operation:
     action, task = output.action, output.task
-    message = encode(envelope.child_submitted(action.child, task))
+    message = envelope.child_submitted(action.child, task)
     return ops.BeginChild(
-        local(action.id),
-        action.child,
-        encode(task).decode(),
-        message.decode(),
-        str(output.deadline),
-        envelope.trace or "",
+        id=local(action.id),
+        child=action.child,
+        task=encode(task).decode(),
+        message=encode(message).decode(),
+        deadline=str(output.deadline),
+        trace=envelope.trace or "",
     )
 
 
 def _report(output: Report, envelope: Envelope) -> ops.Operation:
+    action = output.action_id
     outcome = encode(output.outcome)
-    head, tail = completed_parts(output.action_id, None, chain_of(output.action_id), envelope.trace, output.known)
-    message = (head + outcome + tail).decode()
-    return ops.ReportToParent(output.action_id, outcome.decode(), output.data, message)
+    head, tail = completed_parts(action, None, chain_of(action), envelope.trace, output.known)
+    message = head + outcome + tail
+    return ops.ReportToParent(action, outcome.decode(), output.data, message.decode())
 
 
 def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operation:
     request = output.request
+    step_id = ""
+    if chain.plan is not None and request.step >= 0:
+        step_id = chain.plan.steps[request.step].id
     question = Question(
         request_id=request_id(chain.id, request.number),
         kind=request.kind,
         question=output.question,
-        step_id=chain.plan.steps[request.step].id if chain.plan is not None and request.step >= 0 else "",
+        step_id=step_id,
         action_id=request.action_id,
         tool=request.tool,
         options=request.options,
@@ -256,10 +250,12 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operati
         asked_at=now,
         deadline=request.deadline,
     )
+    message = envelope.human_request(question)
+    rank = _RANKS.get(output.priority or "", 1)
     return ops.OpenRequest(
-        local(question.request_id),
-        encode(question).decode(),
-        str(request.deadline),
-        now + _RANKS.get(output.priority or "", 1) * _RANK,
-        encode(envelope.human_request(question)).decode(),
+        id=local(question.request_id),
+        question=encode(question).decode(),
+        deadline=str(request.deadline),
+        rank=now + rank * _RANK,
+        message=encode(message).decode(),
     )

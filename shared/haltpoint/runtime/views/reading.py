@@ -15,10 +15,9 @@ from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.loading import as_worked_on, stored_plan
+from haltpoint.runtime.store.chain_codec import as_worked_on, decode_step, stored_plan
 from haltpoint.runtime.store.rows import Data, Head, Key, StoredAction, action_of, local, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request
-from haltpoint.runtime.store.step_codec import decode_step
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology

@@ -23,7 +23,7 @@ from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.loading import as_worked_on
+from haltpoint.runtime.store.chain_codec import as_worked_on
 from haltpoint.runtime.store.rows import Data, Head, Key, StoredRequest, local, request_parts, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request
 from haltpoint.runtime.streams.connection import AutoPipeline

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.runtime.store.step_codec import decode_step, encode_step
+from haltpoint.runtime.store.chain_codec import decode_step, encode_step
 
 COUNT = st.integers(0, 99)
 RUNS = st.builds(
