@@ -9,7 +9,7 @@ from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.work.routing import Strategy
-from haltpoint.runtime.store.agents import AgentCounts
+from haltpoint.runtime.store.counting import AgentCounts
 
 _TAKE_TURNS = (Strategy.ROUND_ROBIN, Strategy.LOAD)
 

@@ -13,7 +13,7 @@ from tests.support.builders import OK
 CHAIN = "0123456789abcdef~s1-1"
 ABOUT = {"step_id": "s1", "action_id": f"{CHAIN}.s1.2", "n": 2, "tool": "note"}
 FACTS = (
-    Fact(FactType.ACTION_COMPLETED, {**ABOUT, "cached": f"{CHAIN}.s1.1"}),
+    Fact(FactType.ACTION_COMPLETED, ABOUT),
     Fact(FactType.REQUEST_OPENED, {"step_id": "s1", "action_id": f"{CHAIN}.s1.2", "request_id": f"{CHAIN}.r1"}),
     Fact(FactType.ACTION_NEVER_EXECUTED, {"tool": "send", "call": 1, "arguments": '{"action_id":".x"}'}),
     Fact(FactType.CONTRACT_VIOLATED, {"thought_id": f"{CHAIN}.s1.t1.1", "reason": f"{CHAIN}.s1.1 failed"}),

@@ -8,7 +8,7 @@ id; None is an empty field.
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from msgspec import field
@@ -105,15 +105,6 @@ _END: Final = StoredEnd.__struct_fields__
 _end: Final = attrgetter(*_END)
 
 
-class _Field(NamedTuple):
-    """A field of the hash, the attribute of the chain, and how each is made of the other."""
-
-    name: Head
-    attribute: str
-    write: Callable[[Any], str] = str
-    read: Callable[[str], Any] = int
-
-
 def _text(text: str | None) -> str:
     return text or ""
 
@@ -139,26 +130,27 @@ def _read_spent(text: str) -> Spent:
     return Spent(int(turns), int(actions), int(tokens), float(cost), int(chains))
 
 
-_FIELDS: Final = (
-    _Field(Head.STATUS, "status", _text, ChainStatus),
-    _Field(Head.RESUME, "resume", _text, ChainStatus),
-    _Field(Head.CREATED, "created_at"),
-    _Field(Head.UPDATED, "updated_at"),
-    _Field(Head.DEADLINE, "deadline"),
-    _Field(Head.ORIGIN, "origin", _text, PlanOrigin),
-    _Field(Head.ASKED, "asked"),
-    _Field(Head.TURNS, "turns"),
-    _Field(Head.ACTIONS, "actions_used"),
-    _Field(Head.TOKENS, "tokens"),
-    _Field(Head.COST, "cost", repr, float),
-    _Field(Head.THOUGHT, "thought", _local, str),
-    _Field(Head.PLAN_ATTEMPTS, "plan_attempts"),
-    _Field(Head.STRIKES, "strikes"),
-    _Field(Head.OTHER_MODEL, "other_model", _flag, _is_set),
-    _Field(Head.BELOW, "below", _write_spent, _read_spent),
+_FIELDS: Final[tuple[tuple[Head, str, Callable[[Any], str], Callable[[str], Any]], ...]] = (
+    (Head.STATUS, "status", _text, ChainStatus),
+    (Head.RESUME, "resume", _text, ChainStatus),
+    (Head.CREATED, "created_at", str, int),
+    (Head.UPDATED, "updated_at", str, int),
+    (Head.DEADLINE, "deadline", str, int),
+    (Head.ORIGIN, "origin", _text, PlanOrigin),
+    (Head.ASKED, "asked", str, int),
+    (Head.TURNS, "turns", str, int),
+    (Head.ACTIONS, "actions_used", str, int),
+    (Head.TOKENS, "tokens", str, int),
+    (Head.COST, "cost", repr, float),
+    (Head.THOUGHT, "thought", _local, str),
+    (Head.PLAN_ATTEMPTS, "plan_attempts", str, int),
+    (Head.STRIKES, "strikes", str, int),
+    (Head.OTHER_MODEL, "other_model", _flag, _is_set),
+    (Head.BELOW, "below", _write_spent, _read_spent),
 )
+"""Field of the hash, attribute of the chain, and how each is made of the other."""
 
-_values: Final = attrgetter(*(each.attribute for each in _FIELDS))
+_values: Final = attrgetter(*(attribute for _, attribute, _, _ in _FIELDS))
 
 
 def changed_head(old: Chain, new: Chain, touched: Collection[int]) -> list[str]:
@@ -167,9 +159,10 @@ def changed_head(old: Chain, new: Chain, touched: Collection[int]) -> list[str]:
     `touched` are the indexes of the steps that may differ.
     """
     changed: list[str] = []
-    for each, value, before in zip(_FIELDS, _values(new), _values(old), strict=True):
+    for field_of, value, before in zip(_FIELDS, _values(new), _values(old), strict=True):
         if value is not before and value != before:
-            changed += (each.name, each.write(value))
+            name, _, write, _ = field_of
+            changed += (name, write(value))
     if new.requests is not old.requests:
         numbers = " ".join(str(request.number) for request in new.requests)
         changed += (Head.OPEN, numbers)
@@ -205,10 +198,10 @@ def decode_chain(chain_id: str, head: Fields, task: bytes, plan: bytes | None, e
     Raises ValueError or KeyError when they are not a chain's.
     """
     values: dict[str, Any] = {}
-    for each in _FIELDS:
-        text = head.get(each.name.encode())
+    for name, attribute, _, read in _FIELDS:
+        text = head.get(name.encode())
         if text:
-            values[each.attribute] = each.read(text.decode())
+            values[attribute] = read(text.decode())
     if "thought" in values:
         values["thought"] = f"{chain_id}.{values['thought']}"
     status = values.pop("status")

@@ -94,7 +94,9 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     operations: list[ops.Operation] = []
     counts: defaultdict[str, int] = defaultdict(int)
     if version != expected:
-        touched = set[int]().union(*(each.decision.touched for each in commit.decided))
+        touched: set[int] = set()
+        for each in commit.decided:
+            touched.update(each.decision.touched)
         head = [Head.VERSION, version, *changed_head(old, new, touched)]
         operations.append(ops.WriteHead(head))
         for field, text in changed_data(old, new).items():
@@ -133,8 +135,10 @@ def _timer(commit: ChainCommit, old: Chain, new: Chain, retention: int) -> list[
     if new.status.final:
         return [ops.EndChain(str(retention))]
     due = next_due(new)
-    fired = any(isinstance(each.received.message, events.TimerDue) for each in commit.decided)
-    return [ops.SetTimer(due)] if fired or due != next_due(old) else []
+    messages = {type(each.received.message) for each in commit.decided}
+    if due == next_due(old) and events.TimerDue not in messages:
+        return []
+    return [ops.SetTimer(due)]
 
 
 def _decision(decided: Decided) -> list[ops.Operation]:

@@ -1,11 +1,15 @@
-"""What a decision adds to the failure history (CONTRACT D5): counters by tool, model and agent, a field each.
+"""Counters: the failure history (CONTRACT D5), and what strategies count (I3).
 
-A field is `<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured, and of
+A decision adds to the history: counters by tool, model and agent, a field each. A field is
+`<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured and of
 agents of the file. All names that a model made up share one row, so that they cannot fill the
 history.
 """
 
-from typing import Final
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
@@ -18,119 +22,181 @@ from haltpoint.contracts.events import (
     PlanDrafted,
     ToolCompleted,
 )
-from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Violation
-from haltpoint.runtime.store.agents import OPEN
+from haltpoint.runtime.streams.connection import AutoPipeline, Functions
+from haltpoint.runtime.streams.topology import Topology
 
 UNKNOWN: Final = "?"
-"""The name of what has none: a tool that does not exist, a model that did not say who it is."""
+"""The name of a tool that does not exist, and of a model that did not say its own."""
 
-_STARTED: Final = FactType.CHAIN_STARTED
-_COMPLETED: Final = FactType.ACTION_COMPLETED
-_VIOLATED: Final = FactType.CONTRACT_VIOLATED
-_ESCALATED: Final = FactType.CHAIN_ESCALATED
-_OPENED: Final = FactType.REQUEST_OPENED
-_ROUTED: Final = FactType.CHAIN_ROUTED
-_ANSWERED: Final = FactType.REQUEST_ANSWERED
+OPEN: Final = "open"
+"""The counters of open chains in a partition, a field for each agent."""
+
+Details = Mapping[str, Any]
 
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Add the facts of one decision of a chain, made on a message."""
-    broken = False
+    tally = _Tally(counts, before, message, decision)
     for fact in decision.facts:
-        kind = fact.type
-        if kind is _COMPLETED:
-            details = fact.details
-            # What a person gave, or an earlier call, was no call; an agent is no tool, and has a row of its own.
-            agent = isinstance(message, ToolCompleted) and message.data.outcome.metadata.agent
-            if "by" not in details and "cached" not in details and not agent:
-                counts[f"tool:calls:{details['tool']}"] += 1
-                if "error_type" in details:
-                    counts[f"tool:failures:{details['tool']}"] += 1
-        elif kind is _OPENED:
-            if decision.chain.task.agent:
-                counts[f"agent:asked:{decision.chain.task.agent}"] += 1
-            counts[f"tool:asked:{_about(decision.chain, fact)}"] += 1
-            if fact.details.get("kind") == RequestKind.CLARIFICATION.value:
-                counts[f"tool:clarified:{_about(decision.chain, fact)}"] += 1
-        elif kind is _ANSWERED:
-            counts[f"tool:answered:{_about(before, fact)}"] += 1
-            if fact.details.get("decision") == Choice.NONE.value:
-                counts[f"tool:none:{_about(before, fact)}"] += 1
-        elif kind is _STARTED and "agent" in fact.details:
-            counts[f"agent:begun:{fact.details['agent']}"] += 1
-            counts[f"{OPEN}:{fact.details['agent']}"] += 1
-        elif kind in FINAL_FACTS:
-            if decision.chain.task.agent and _has_begun(before, decision):
-                _count_end(counts, decision.chain.task.agent, fact, decision.chain)
-        elif kind is _ROUTED:
-            for agent in fact.details["target_agents"]:
-                counts[f"agent:routed:{agent}"] += 1
-                if before.routing is not None and before.routing.decisions:
-                    counts[f"agent:rerouted:{agent}"] += 1
-        elif kind is _VIOLATED:
-            broken = True
-        elif kind is _ESCALATED:
-            counts[f"model:escalations:{_model(message)}"] += 1
-            for tool in fact.details["missing"]:
-                counts[f"tool:escalations:{tool}"] += 1
-    if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted) and not _of_code(message):
-        counts[f"model:calls:{_model(message)}"] += 1
-    if broken:
-        _count_violations(counts, before, message, decision)
+        add = _ADDED_FOR.get(fact.type)
+        if add is not None:
+            add(tally, fact.details)
+    if tally.is_of_a_model():
+        counts[f"model:calls:{tally.model()}"] += 1
 
 
-def _count_end(counts: dict[str, int], agent: str, fact: Fact, chain: Chain) -> None:
-    """The end of an agent's chain, and the time (ms) that it took."""
-    counts[f"agent:ended:{agent}"] += 1
-    counts[f"{OPEN}:{agent}"] -= 1
-    counts[f"agent:ms:{agent}"] += chain.updated_at - chain.created_at
-    if fact.type is FactType.CHAIN_FAILED:
-        counts[f"agent:failures:{agent}"] += 1
+class _Tally:
+    """One decision whose facts are counted."""
+
+    def __init__(self, counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
+        self.counts = counts
+        self.before = before
+        self.message = message
+        self.decision = decision
+        self.agent = decision.chain.task.agent
+        self.struck = before.case[-1].thought_id if before.case else None
+
+    def call(self, details: Details) -> None:
+        """An outcome that a person gave is no call; an agent is no tool, and has another row."""
+        message = self.message
+        if isinstance(message, ToolCompleted) and message.data.outcome.metadata.agent:
+            return
+        if "by" not in details:
+            tool = details["tool"]
+            self.counts[f"tool:calls:{tool}"] += 1
+            if "error_type" in details:
+                self.counts[f"tool:failures:{tool}"] += 1
+
+    def question(self, details: Details) -> None:
+        if self.agent:
+            self.counts[f"agent:asked:{self.agent}"] += 1
+        tool = _asked_about(self.decision.chain, details)
+        self.counts[f"tool:asked:{tool}"] += 1
+        if details.get("kind") == RequestKind.CLARIFICATION.value:
+            self.counts[f"tool:clarified:{tool}"] += 1
+
+    def answer(self, details: Details) -> None:
+        tool = _asked_about(self.before, details)
+        self.counts[f"tool:answered:{tool}"] += 1
+        if details.get("decision") == Choice.NONE.value:
+            self.counts[f"tool:none:{tool}"] += 1
+
+    def start(self, details: Details) -> None:
+        if "agent" in details:
+            self.counts[f"agent:begun:{details['agent']}"] += 1
+            self.counts[f"{OPEN}:{details['agent']}"] += 1
+
+    def routes(self, details: Details) -> None:
+        routing = self.before.routing
+        again = routing is not None and routing.decisions
+        for agent in details["target_agents"]:
+            self.counts[f"agent:routed:{agent}"] += 1
+            if again:
+                self.counts[f"agent:rerouted:{agent}"] += 1
+
+    def escalation(self, details: Details) -> None:
+        self.counts[f"model:escalations:{self.model()}"] += 1
+        for tool in details["missing"]:
+            self.counts[f"tool:escalations:{tool}"] += 1
+
+    def end(self, _: Details) -> None:
+        """The end of an agent's chain, and the time (ms) that it took."""
+        chain = self.decision.chain
+        if self._has_begun():
+            self.counts[f"agent:ended:{self.agent}"] += 1
+            self.counts[f"{OPEN}:{self.agent}"] -= 1
+            self.counts[f"agent:ms:{self.agent}"] += chain.updated_at - chain.created_at
+
+    def failure(self, details: Details) -> None:
+        self.end(details)
+        if self._has_begun():
+            self.counts[f"agent:failures:{self.agent}"] += 1
+
+    def violation(self, details: Details) -> None:
+        """A strike for each thought: the same rule as in `chain.strikes.violate`."""
+        kinds = ["violations"]
+        thought = details["thought_id"]
+        if thought != self.struck and details.get("counted", True):
+            self.struck = thought
+            kinds.append("strikes")
+        names = [f"model:{kind}:{self.model()}" for kind in kinds]
+        unknown = details["violation"] == Violation.UNKNOWN_TOOL.value
+        # An agent is no tool, nor is a name that a supervisor's model made up for an agent.
+        of_agent = "agent" in details or (unknown and self.agent == SUPERVISOR)
+        if "tool" in details and not of_agent:
+            tool = UNKNOWN if unknown else details["tool"]
+            names += [f"tool:{kind}:{tool}" for kind in kinds]
+        for name in names:
+            self.counts[name] += 1
+
+    def _has_begun(self) -> bool:
+        """Whether an agent was at work on the chain: it did not end before that was decided."""
+        if not self.agent or self.before.status is not ChainStatus.ACCEPTED:
+            return bool(self.agent)
+        facts = self.decision.facts
+        return any(fact.type is FactType.CHAIN_STARTED and "agent" in fact.details for fact in facts)
+
+    def is_of_a_model(self) -> bool:
+        """A proposal without a step may be a decision of a function of the deployment (I3)."""
+        message = self.message
+        if isinstance(message, ActionProposed):
+            return bool(message.data.step_id)
+        return isinstance(message, BoundsDrafted | PlanDrafted | AnswerDrafted)
+
+    def model(self) -> str:
+        """The author of a reply; a violation may come to light only when a receipt is there."""
+        message = self.message
+        if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted):
+            return message.data.usage.model or UNKNOWN
+        return UNKNOWN
 
 
-def _has_begun(before: Chain, decision: Decision) -> bool:
-    """Whether an agent was at work on the chain: it did not end before that was decided, and there is this agent."""
-    undecided = before.status is ChainStatus.ACCEPTED
-    return not undecided or any(fact.type is _STARTED and "agent" in fact.details for fact in decision.facts)
+def _asked_about(chain: Chain, details: Details) -> str:
+    """The tool of a question; a supervisor's own question (which agent?) is about the supervisor."""
+    number = int(details["request_id"].rpartition(".r")[2])
+    tools = {request.number: request.tool for request in chain.requests}
+    tool = tools.get(number)
+    if tool:
+        return tool
+    return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
 
 
-def _of_code(message: Message) -> bool:
-    """Whether a function of the deployment, and no model, has decided who works on a task: before there is a step."""
-    return isinstance(message, ActionProposed) and not message.data.step_id
+_ADDED_FOR: Final[dict[FactType, Callable[[_Tally, Details], None]]] = {
+    FactType.ACTION_COMPLETED: _Tally.call,
+    FactType.REQUEST_OPENED: _Tally.question,
+    FactType.REQUEST_ANSWERED: _Tally.answer,
+    FactType.CHAIN_STARTED: _Tally.start,
+    FactType.CHAIN_ROUTED: _Tally.routes,
+    FactType.CHAIN_ESCALATED: _Tally.escalation,
+    FactType.CONTRACT_VIOLATED: _Tally.violation,
+    FactType.CHAIN_COMPLETED: _Tally.end,
+    FactType.CHAIN_FAILED: _Tally.failure,
+    FactType.CHAIN_CANCELLED: _Tally.end,
+}
 
 
-def _about(chain: Chain, fact: Fact) -> str:
-    """The tool that a question is about; a supervisor's own question, who works on a task, is about the supervisor."""
-    number = int(fact.details["request_id"].rpartition(".r")[2])
-    tool = next((one.tool for one in chain.requests if one.number == number), "")
-    return tool or (SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN)
+class AgentCounts:
+    """Counts that are read where a task is routed. Each method raises redis-py's errors."""
 
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
+        partitions = range(topology.partitions)
+        self._calls = calls
+        self._functions = Functions(calls, topology)
+        self._open = [topology.key(partition, OPEN) for partition in partitions]
 
-def _count_violations(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
-    """Each violation, and a strike for each thought: the same rule as in `chain.strikes.violate`."""
-    model = _model(message)
-    struck = before.case[-1].thought_id if before.case else None
-    routing = decision.chain.task.agent == SUPERVISOR
-    for told in (fact.details for fact in decision.facts if fact.type is _VIOLATED):
-        counts[f"model:violations:{model}"] += 1
-        strike = told["thought_id"] != struck and told.get("counted", True)
-        if strike:
-            struck = told["thought_id"]
-            counts[f"model:strikes:{model}"] += 1
-        unknown = told["violation"] == Violation.UNKNOWN_TOOL.value
-        # An agent is no tool, nor is a name that a supervisor's model made up for one.
-        if "tool" in told and "agent" not in told and not (routing and unknown):
-            tool = UNKNOWN if unknown else told["tool"]
-            counts[f"tool:violations:{tool}"] += 1
-            if strike:
-                counts[f"tool:strikes:{tool}"] += 1
+    async def take_turn(self, chain: str) -> int:
+        """The chain's number among those for which agents take turns; the same when it asks again."""
+        return int(await self._functions.call("take_turn", 0, chain))
 
-
-def _model(message: Message) -> str:
-    """Who said it; a violation may come to light only when a receipt is there."""
-    if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted):
-        return message.data.usage.model or UNKNOWN
-    return UNKNOWN
+    async def open_chains(self) -> Counter[str]:
+        """By the name of an agent its chains that have begun and not ended."""
+        counters = await asyncio.gather(*(self._calls.call("HGETALL", key) for key in self._open))
+        total = Counter[str]()
+        for counter in counters:
+            for name, number in counter.items():
+                total[name.decode()] += int(number)
+        return +total

@@ -1,7 +1,8 @@
-"""One line of a chain's log: the input, where it can be read again (the whole when it is small), and its facts.
+"""One line of a chain's log: the input, where it can be read again (a small one whole), and its facts.
 
-Ids of the chain's own actions, requests and thoughts are written without the chain's id: they begin with the dot. A
-fact that tells an action's id, step and number tells them once, as `action`; its id and step alone, as `about`.
+Ids of the chain's own actions, requests and thoughts are written without the chain's id: they begin
+with the dot. A fact with an action's id, step and number has them once, as `action`; with its id
+and step alone, as `about`.
 """
 
 from typing import Any, Final
@@ -10,13 +11,15 @@ from pydantic_core import from_json
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.contracts import events
+from haltpoint.contracts.catalogue import BY_TYPE
 from haltpoint.contracts.events import Received, ToExecutor
-from haltpoint.contracts.facts import FactType
 from haltpoint.runtime.streams.wire import encode
 
-_IDS: Final = ("action_id", "request_id", "thought_id", "cached")
+_IDS: Final = ("action_id", "request_id", "thought_id")
 """Details of facts that are ids."""
 
+_NAMES: Final = {row.message: row.type.rpartition(".")[0] for row in BY_TYPE.values()}
+"""Of the inputs, without the version."""
 
 _REFERS: Final[dict[type[ToExecutor], str]] = {
     events.ToolCompleted: "action_id",
@@ -32,31 +35,37 @@ _REFERS: Final[dict[type[ToExecutor], str]] = {
 
 def encode_line(chain_id: str, received: Received, decision: Decision, now: int) -> str:
     """A line as it is stored."""
-    own, message, kind = f"{chain_id}.", received.message, type(received.message)
-    line: dict[str, Any] = {"at": now, "type": str(kind.__struct_config__.tag).rpartition(".")[0]}
+    own = f"{chain_id}."
+    message = received.message
+    kind = type(message)
+    line: dict[str, Any] = {"at": now, "type": _NAMES[kind]}
     if kind in _REFERS:
-        ref = getattr(message.data, _REFERS[kind])
-        line["ref"] = ref[len(chain_id) :] if ref.startswith(own) else ref
+        line["ref"] = getattr(message.data, _REFERS[kind])
+        if line["ref"].startswith(own):
+            line["ref"] = line["ref"].removeprefix(chain_id)
     elif kind is not events.TaskSubmitted:
         line["data"] = message.data
-    facts: list[tuple[FactType, dict[str, Any]]] = []
-    line["facts"] = facts
-    for fact in decision.facts:
-        told = fact.details.copy()
-        for name in _IDS:
-            if name in told and isinstance(one := told[name], str) and one.startswith(own):
-                told[name] = one[len(chain_id) :]
-        if "action_id" in told and "step_id" in told:
-            step, _, number = told["action_id"][1:].rpartition(".")
-            if step == told["step_id"]:
-                del told["step_id"]
-                named = "about"
-                if "n" in told and str(told["n"]) == number:
-                    del told["n"]
-                    named = "action"
-                told = {named: told.pop("action_id"), **told}
-        facts.append((fact.type, told))
+    line["facts"] = [(fact.type, _short(own, fact.details)) for fact in decision.facts]
     return encode(line).decode()
+
+
+def _short(own: str, details: dict[str, Any]) -> dict[str, Any]:
+    short = details.copy()
+    for name in _IDS:
+        text = short.get(name)
+        if text and text.startswith(own):
+            short[name] = text[len(own) - 1 :]
+    if "action_id" not in short or "step_id" not in short:
+        return short
+    action = short["action_id"]
+    step, _, number = action[1:].rpartition(".")
+    if step != short["step_id"]:
+        return short
+    del short["action_id"], short["step_id"]
+    if str(short.get("n")) != number:
+        return {"about": action, **short}
+    del short["n"]
+    return {"action": action, **short}
 
 
 def decode_line(chain_id: str, text: str | bytes) -> dict[str, Any]:
@@ -64,21 +73,26 @@ def decode_line(chain_id: str, text: str | bytes) -> dict[str, Any]:
     line: dict[str, Any] = from_json(text)
     if "ref" in line:
         line["ref"] = _whole(chain_id, line["ref"])
-    line["facts"] = [(str(kind), _long(chain_id, details)) for kind, details in line.get("facts", ())]
+    facts = line.get("facts", ())
+    line["facts"] = [(str(kind), _long(chain_id, details)) for kind, details in facts]
     return line
 
 
-def _long(chain_id: str, told: dict[str, Any]) -> dict[str, Any]:
-    whole = {name: _whole(chain_id, one) if name in _IDS else one for name, one in told.items()}
-    for name in ("action", "about"):
-        if name in whole:
-            action = whole.pop(name)
-            step, _, number = action[1:].rpartition(".")
-            n = {"n": int(number)} if name == "action" else {}
-            return {"step_id": step, "action_id": chain_id + action, **n, **whole}
-    return whole
+def _long(chain_id: str, short: dict[str, Any]) -> dict[str, Any]:
+    details = short.copy()
+    for name in _IDS:
+        if name in details:
+            details[name] = _whole(chain_id, details[name])
+    action = details.pop("action", None)
+    about = action or details.pop("about", None)
+    if not about:
+        return details
+    step, _, number = about[1:].rpartition(".")
+    named: dict[str, Any] = {"step_id": step, "action_id": chain_id + about}
+    if action:
+        named["n"] = int(number)
+    return {**named, **details}
 
 
-def _whole(chain_id: str, told: Any) -> Any:
-    own = isinstance(told, str) and told.startswith(".")
-    return chain_id + told if own else told
+def _whole(chain_id: str, name: Any) -> Any:
+    return chain_id + name if isinstance(name, str) and name.startswith(".") else name

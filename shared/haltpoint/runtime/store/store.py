@@ -21,9 +21,9 @@ from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.agents import AgentCounts
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
+from haltpoint.runtime.store.counting import AgentCounts
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.store.rows import FEED_AGE
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline

@@ -172,9 +172,10 @@ def public_facts(decision: Decision, now: int, trace: str | None) -> list[bytes]
 
     A child's end is not among them: its parent gets it.
     """
-    private = FINAL_FACTS if action_of(decision.chain.id) else frozenset[FactType]()
-    public = PUBLIC.keys() - private
-    return [_public(fact, decision, now, trace) for fact in decision.facts if fact.type in public]
+    facts = [fact for fact in decision.facts if fact.type in PUBLIC]
+    if facts and action_of(decision.chain.id):
+        facts = [fact for fact in facts if fact.type not in FINAL_FACTS]
+    return [_public(fact, decision, now, trace) for fact in facts]
 
 
 def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> bytes:
