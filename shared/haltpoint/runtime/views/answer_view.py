@@ -7,7 +7,8 @@ from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_of
-from haltpoint.runtime.store.loading import StoredEnd, decode_action
+from haltpoint.runtime.store.chain_codec import StoredEnd
+from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import local
 from haltpoint.runtime.views.record import ChainRecord
 
