@@ -25,6 +25,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     arguments: dict[str, Any] = {}
     mail: str = ""
     approve: bool = True
+    says: str = "do as you were asked"
     by_words: bool = False
     condition: str = ""
     forbidden: tuple[str, ...] = ()

@@ -2,7 +2,6 @@
 values that they speak of as {{...}}. Pure.
 """
 
-from collections.abc import Container, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -29,21 +28,17 @@ def facts(case: Case, asked: Conversation) -> Facts:
     return SENSELESS | _of_case(case) | _of_request(case, asked)
 
 
-def reading(case: Case, shown: Container[str] | None = None) -> Facts:
-    """What the goal says of the tools that are shown (None: of all), but for what is misread."""
+def reading(case: Case) -> Facts:
+    """The bounds that the goal sets, but for what is misread."""
     asked = () if case.traits.reads else (case.tool,)
     limited = asked if case.condition else ()
     return {
-        "required_tools": _of_these(asked, shown),
+        "required_tools": asked,
         "optional_tools": [],
-        "ask_before": [] if case.misread else _of_these(limited, shown),
-        "forbidden": [] if case.misread else _of_these(case.forbidden, shown),
+        "ask_before": [] if case.misread else limited,
+        "forbidden": [] if case.misread else case.forbidden,
         "conditions": [],
     }
-
-
-def _of_these(tools: Iterable[str], shown: Container[str] | None) -> list[str]:
-    return [tool for tool in tools if shown is None or tool in shown]
 
 
 def _of_case(case: Case) -> Facts:
@@ -82,6 +77,7 @@ def _of_request(case: Case, asked: Conversation) -> Facts:
         "decides": asked.thought == "route" and again and not handed_on,
         "turn": asked.turn,
         "tries": (asked.turn or 1) + attempt - 1,  # proposals of this step, with this one
+        "first": attempt == 1,
         "again": again,  # it misbehaves in this attempt, too
         "once_more": asked.answered.count(case.tool) <= min(case.patience, 3),
         "done": done,

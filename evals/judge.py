@@ -12,7 +12,7 @@ from evals.history import Asked, History, Ran, details, dispatched
 from evals.kinds import BENIGN, ONLY_WORDS
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.base import action_of, chain_of
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.views.steps import StepView
 
@@ -233,6 +233,8 @@ def _is_broken(history: History, step: StepView) -> bool:
     if step.status != "completed":
         return False
     missing = set(step.required_tools)
+    if history.asked_for(RequestKind.INPUT):
+        missing.discard("askHuman")
     chosen = {asked.action for asked in history.asked if asked.chosen}
     for ran in history.ran:
         was_answered = ran.action in chosen or not ran.asks
@@ -247,7 +249,8 @@ def _misses_goal(history: History) -> bool:
     if history.case.by_words:
         wanted.add(history.case.tool)
     done = {ran.tool for ran in history.ran if ran.ok}
-    if wanted <= done:
-        return False
+    decisions = [asked.words.get("decision") for asked in history.asked]
+    if wanted <= done or Choice.REPHRASE in decisions:
+        return False  # after a person's other words nothing is due (D3)
     said = {fact.why for fact in history.answer.not_done}
     return said.isdisjoint(_SAID)

@@ -108,7 +108,7 @@ class Player:
         if not goals:
             return None
         case = self._goals[max(goals, key=len)]
-        return _rule(Say(content=reading(case, talk.shown)))
+        return _rule(Say(content=reading(case)))
 
 
 def _rule(words: Say) -> tuple[int, Rule, Facts]:

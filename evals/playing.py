@@ -40,9 +40,11 @@ class Person:
             case RequestKind.INPUT if options:
                 return {"option_id": options[0]}
             case RequestKind.INPUT:
-                return {"decision": Choice.ANSWER, "text": "do as you were asked"}
+                return {"decision": Choice.ANSWER, "text": self._case.says}
             case RequestKind.ESCALATION:
                 return self._resolution()
+            case RequestKind.LEAVE_OUT:
+                return {"decision": Choice.INSIST if self._case.effects else Choice.ACCEPT}
             case _:
                 return {"decision": Choice.ABORT}
 

@@ -25,6 +25,7 @@ AT_ONCE: Final = 24
 """Chains under way at a time; with a real model one, so that its time is that of one chain."""
 
 AGENTS: Final = Path(__file__).with_name("agents.toml")
+POLICY: Final = Path(__file__).with_name("policy.toml")
 
 Work = Sequence[tuple[Case, Mode]]
 Settings = dict[str, Any]
@@ -74,6 +75,7 @@ async def _system(folder: Path, agents: Path | None, model: Settings) -> AsyncGe
     only = {
         "redis_url": None,
         "agents_file": agents,
+        "policy_file": POLICY,
     }  # whatever is configured: no data of the user are touched
     environment = {history.PLACE: str(folder / "effects.jsonl")}
     with (folder / "services.log").open("ab") as log:

@@ -189,6 +189,20 @@ def test_what_passes_for_done_without_its_receipts_is_found(history: History) ->
     assert value("completed_without_receipt", history) == 1
 
 
+def test_a_question_of_the_model_is_a_receipt_of_its_step() -> None:
+    asks = replace(CLEAR, view=view(answered(DEED), *PLAN, step("s3", "askHuman")))
+    assert value("completed_without_receipt", asks) == 1
+    answer = Asked(asked(RequestKind.INPUT, "c.s3.1"), {"text": "yes"}, 55, set(), 58)
+    assert value("completed_without_receipt", replace(asks, asked=(answer,))) == 0
+
+
+def test_nothing_is_due_after_other_words_of_a_person() -> None:
+    other_words = replace(CASE, words={"decision": Choice.REPHRASE})
+    words_alone = replace(CLEAR, view=view(answered()), ran=CLEAR.ran[:1])
+    assert value("completed_without_receipt", words_alone) == 1
+    assert value("completed_without_receipt", replace(words_alone, asked=(other_words,))) == 0
+
+
 @pytest.mark.parametrize(
     "chain",
     [

@@ -85,11 +85,13 @@ def test_the_player_finds_the_case_by_the_context_and_says_nothing_to_strangers(
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_goal_is_read_as_it_is_and_only_of_the_tools_that_are_shown(name: str) -> None:
+def test_a_goal_is_read_honestly_but_for_conditions_that_patterns_know(name: str) -> None:
     for number in range(20):
         case = case_of(1, name, number)
-        assert reading(case)["required_tools"] == ([] if case.traits.reads else [case.tool])
-        assert not any(reading(case, ("delete_page",)).values())
+        read = reading(case)
+        assert set(read["required_tools"]) == (set() if case.traits.reads else {case.tool})
+        limits = {*read["ask_before"], *read["forbidden"]}
+        assert bool(limits) == (bool(case.condition) and not case.misread)
 
 
 def test_a_name_means_one_several_or_none() -> None:
