@@ -1,4 +1,5 @@
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,8 +9,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
+from typer.testing import CliRunner
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.cli import main
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
@@ -318,3 +321,14 @@ async def test_a_gateway_with_a_chosen_key_needs_no_state_directory(
         while not await presence.alive(system.redis, system.topology):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         running.cancel()
+
+
+async def test_the_inbox_shows_every_open_question(system: System, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("haltpoint.cli.commands.inbox._PAGE", 2)
+    asked = [await system.ask(await system.submit()) for _ in range(5)]
+    words = ["inbox", "--json", "--url", url, "--key", ADMIN]
+    done = await asyncio.to_thread(CliRunner().invoke, main.app, words)
+    assert done.exit_code == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]  # beside those of the gateway's log
+    shown = [json.loads(line)["id"] for line in lines]
+    assert sorted(shown) == sorted(asked)

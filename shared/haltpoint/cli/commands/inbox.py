@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import AsyncIterator
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _REACHES = ("call", "value", "parameter", "tool")
 _EVERY = 1.0  # seconds between two looks at the inbox
+_PAGE = 200
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,16 +37,17 @@ def add_to(app: typer.Typer) -> None:
         async def look(client: "Client") -> None:
             seen: set[str] = set()
             while True:
-                page = await client.requests(limit=100)
-                for request in page.items:
+                began = monotonic()
+                async for request in _open(client):
                     if request.id not in seen:
                         seen.add(request.id)
                         _print(shell, request)
                 if not watch:
-                    if not page.items:
-                        shell.note("Inbox empty: nothing is waiting for an answer.")
-                    return
-                await asyncio.sleep(_EVERY)
+                    break
+                # A look at thousands takes a while: the gateway has as long without one.
+                await asyncio.sleep(max(_EVERY, monotonic() - began))
+            if not seen:
+                shell.note("Inbox empty: nothing is waiting for an answer.")
 
         import asyncio
 
@@ -154,6 +158,18 @@ def add_to(app: typer.Typer) -> None:
             shell.emit(answered.model_dump(mode="json"))
         else:
             shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
+
+
+async def _open(client: "Client") -> AsyncIterator["RequestView"]:
+    """All open questions, page by page."""
+    cursor: str | None = None
+    while True:
+        page = await client.requests(cursor=cursor, limit=_PAGE)
+        for request in page.items:
+            yield request
+        if page.next_cursor is None:
+            return
+        cursor = page.next_cursor
 
 
 async def _edited(client: "Client", request_id: str, texts: dict[str, str]) -> dict[str, Any]:
