@@ -94,7 +94,7 @@ def _for_people(action: Action) -> tuple[str, ...]:
 
 
 def _failed(actions: Iterable[Action], spec_of: SpecOf, phrases: Phrases) -> Iterator[Missed]:
-    """The calls that have no success, but for those whose chain tells of the calls inside."""
+    """The calls that have no success, but for those whose chain lists the calls inside."""
     for action in actions:
         if action.satisfies or action.tool == human_tool.NAME or action.told.not_done:
             continue

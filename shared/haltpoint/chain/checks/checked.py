@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from haltpoint.chain.checks.contract import without_confirmed
 from haltpoint.chain.checks.values import respelled
+from haltpoint.chain.model.reading import read_arguments
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.signatures import signature_of
@@ -30,12 +31,13 @@ class CheckedCall:
 
     @classmethod
     def proposed(cls, work: Work, index: int, call: ProposedCall) -> Self:
-        """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its arguments. Each
-        value with an origin has the spelling of that origin (C9).
+        """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its arguments. These
+        are read by the schema, and each value with an origin has the spelling of that origin (C9).
         """
         call = without_confirmed(call, work.world.tools)
         spec = work.world.spec(call.tool)
-        return cls(work, index, spec, respelled(work, spec, call.arguments))
+        arguments = read_arguments(spec, call.arguments)
+        return cls(work, index, spec, respelled(work, spec, arguments))
 
     @classmethod
     def of(cls, work: Work, action: Action) -> Self:

@@ -43,7 +43,7 @@ from haltpoint.chain.turns.strikes import (
 from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.tools import END_STEP
+from haltpoint.contracts.tools import CONFIRMED, END_STEP
 from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
@@ -181,8 +181,9 @@ def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tup
         note_round(work, index)
     earlier = answered(call)
     if earlier is None:
-        confirmed = call.arguments.keys() != proposal.calls[place].arguments.keys()
-        sent = send(work, call, reasons, (NOT_CONFIRMED,) if confirmed else ())
+        proposed = proposal.calls[place].arguments
+        dropped = CONFIRMED in proposed and CONFIRMED not in call.arguments
+        sent = send(work, call, reasons, (NOT_CONFIRMED,) if dropped else ())
         return replace(sent, would_ask=would_ask) if isinstance(sent, Dispatch) else sent
     ended = succeed(work, give_back(work, index, earlier))
     if ended is None:

@@ -1,0 +1,105 @@
+"""Arguments are read once, exactly, by the schema of their tool (CONTRACT C9)."""
+
+from typing import Any
+
+import pytest
+
+from haltpoint.chain.model.reading import read_arguments
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.tasks import Task
+from tests.support.builders import call, plan
+from tests.unit.chain.story import Story
+
+PARTY = {"type": "object", "properties": {"seats": {"type": "integer"}, "name": {"type": "string"}}}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "$defs": {"Party": PARTY, "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}]}},
+    "properties": {
+        "count": {"type": "integer"},
+        "weight": {"type": "number"},
+        "sure": {"type": "boolean"},
+        "zip": {"type": "string"},
+        "note": {"type": ["string", "null"]},
+        "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "party": {"$ref": "#/$defs/Party"},
+        "parties": {"type": "array", "items": {"$ref": "#/$defs/Party"}},
+        "size": {"enum": [1, 2]},
+        "one": {"const": 1},
+        "any": {},
+        "loop": {"$ref": "#/$defs/Loop"},
+        "lost": {"$ref": "#/nowhere/at/all"},
+    },
+    "required": ["count"],
+    "additionalProperties": {"type": "integer"},
+}
+TOOL = ToolSpec(name="book", parameters=SCHEMA)
+
+
+def read(**arguments: Any) -> dict[str, Any]:
+    return read_arguments(TOOL, arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "value"),
+    [
+        ("count", "2", 2),
+        ("weight", "2.5", 2.5),
+        ("weight", "2", 2),
+        ("sure", "true", True),
+        ("size", "2", 2),
+        ("one", "1", 1),
+        ("maybe", "7", 7),
+        ("party", '{"seats": "4", "name": "7"}', {"seats": 4, "name": "7"}),
+        ("party", {"seats": "4", "name": None}, {"seats": 4}),
+        ("parties", '[{"seats": "4"}]', [{"seats": 4}]),
+        ("parties", ['{"seats": 4}'], [{"seats": 4}]),
+        ("more", "3", 3),
+    ],
+)
+def test_c9_a_text_that_is_the_json_of_the_wanted_type_is_that_value(name: str, written: Any, value: Any) -> None:
+    assert read(**{name: written}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("zip", "19122"),
+        ("note", "7"),
+        ("either", "7"),
+        ("count", "two"),
+        ("count", "2.5"),
+        ("count", "007"),
+        ("weight", "NaN"),
+        ("sure", "True"),
+        ("sure", "1"),
+        ("party", "[1]"),
+        ("any", "7"),
+        ("loop", "7"),
+        ("lost", "7"),
+    ],
+)
+def test_c9_any_other_text_stays_as_it_is(name: str, written: str) -> None:
+    assert read(**{name: written}) == {name: written}
+
+
+def test_c9_null_for_an_optional_parameter_is_left_out_where_it_cannot_be_null() -> None:
+    assert read(zip=None, count=None, note=None, any=None) == {"count": None, "note": None, "any": None}
+
+
+def test_c9_arguments_as_deep_as_a_model_likes_are_read_to_a_bound() -> None:
+    deep: Any = 1
+    for _ in range(100):
+        deep = [deep]
+    assert read(any=deep) == {"any": deep}
+
+
+def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
+    count = ToolSpec(name="count", parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}})
+    story = Story(Task(goal="count"), count)
+    story.submit()
+    story.draft(plan(Step(id="a", required_tools=("count",))))
+    story.propose(call("count", n="3", m=None))
+    assert story.action.arguments == '{"n":3}'
+    assert story.chain.strikes == 0
