@@ -119,7 +119,8 @@ def _work(story: Story, order: Dispatch, played: Played, tool: ToolSpec, data: d
     line = f"{action.tool} {action.arguments}"
     arguments = json.loads(action.arguments)
     harmful = not tool.read_only and played.case.attacks(_readable(action.arguments))
-    marked = {str(at[0]): arguments[at[0]] for at, _ in marked_values(tool, arguments)}
+    names = {str(value.path[0]) for value in marked_values(tool, arguments)}
+    marked = {name: arguments[name] for name in names}
     aimed = harmful and played.case.attacks(json.dumps(marked, ensure_ascii=False))
     metadata = Metadata(action_id=action.id, started_at=story.now)
     if order.approval is None and (order.reasons or tool.destructive):

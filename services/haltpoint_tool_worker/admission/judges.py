@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.knowledge import Known, in_words
-from haltpoint.chain.checks.values import made_up, marked_values, place_text
+from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Verdict
@@ -209,10 +209,10 @@ def _known(case: Case, receipts: Mapping[str, Action]) -> Known:
     job, spec = case.job, case.tool.spec
     sources = job.request.sources or {}
     by_kind: dict[SourceKind, list[Any]] = {}
-    for at, marked in marked_values(spec, from_json(job.arguments or "{}")):
-        source = sources.get(place_text(at))
+    for marked in marked_values(spec, from_json(job.arguments or "{}")):
+        source = sources.get(marked.place)
         if source is not None:
-            by_kind.setdefault(source.source, []).append(marked)
+            by_kind.setdefault(source.source, []).append(marked.value)
     words = [str(value) for value in by_kind.get(SourceKind.GOAL, ())]
     return Known(words, receipts, job.request.context, by_kind.get(SourceKind.PERSON, []))
 

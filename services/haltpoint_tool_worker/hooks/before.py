@@ -13,7 +13,7 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.values import about_target, marked_values, place_text, rewritten
+from haltpoint.chain.checks.values import Marked, about, marked_values, rewritten
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
@@ -109,19 +109,20 @@ class HookRun(Hearing):
 
     def _as_it_runs(self, reason: Reason) -> Reason:
         """The reason; in place of one about a value that hooks have changed since, one about what they have written."""
-        spec, place = self.tool.spec, reason.parameter
-        before, now = self._marked(self.job.arguments), self._marked(self.text)
-        is_about_it = place in before and before[place] == reason.value
-        if place is None or not is_about_it or now.get(place) == reason.value:
+        place = reason.parameter or ""
+        before, now = self._marked(self.job.arguments).get(place), self._marked(self.text).get(place)
+        is_about_it = before is not None and before.value == reason.value
+        if not is_about_it or (now is not None and now.value == reason.value):
             return reason
-        if place not in now:
+        if now is None:
             words = f"A hook of the worker took {place} out of the call."
             return Reason(kind=reason.kind, words=words, parameter=place)
-        return about_target(spec.name, place, now[place], Source(source=SourceKind.HOOK))
+        return about(self.tool.spec.name, now, Source(source=SourceKind.HOOK))
 
-    def _marked(self, arguments: str) -> dict[str, Any]:
+    def _marked(self, arguments: str) -> dict[str, Marked]:
+        """The values at the marked places, by their places."""
         values = marked_values(self.tool.spec, from_json(arguments or "{}"))
-        return {place_text(at): value for at, value in values}
+        return {value.place: value for value in values}
 
     def _end(self, words: str) -> None:
         told = f"{self.tool.spec.name} was not called: {words}"

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from haltpoint.chain.checks.contract import without_confirmed
+from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.values import respelled
 from haltpoint.chain.model.reading import read_arguments
 from haltpoint.chain.model.references import read_json, write_json
@@ -48,6 +49,11 @@ class CheckedCall:
     def mode(self) -> Mode:
         """How far the model is held to its word in it."""
         return self.held_to or self.work.mode(self.index)
+
+    @cached_property
+    def known(self) -> Known:
+        """What the chain knows."""
+        return Known.of(self.work)
 
     @cached_property
     def signature(self) -> str:

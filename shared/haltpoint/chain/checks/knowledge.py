@@ -1,7 +1,7 @@
-"""What a chain knows: the user's own words, what persons gave, the task's context, and receipts (CONTRACT C13).
+"""What a chain knows: the user's own words, what persons gave, the task's context, and receipts (C13).
 
-A value is known when the words hold it as a word or phrase, or when it is the whole of a scalar in one of the others,
-at a field that no stranger writes and that is no echo of the call which brought it.
+A value is known when the words hold it as a word or phrase, or when it is the whole of a text or number
+in one of the others, at a field that no stranger writes and that is no echo of the call which brought it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,12 +35,15 @@ SAID: Final = "said"
 LONGEST_PLACE: Final = 200
 _AROUND: Final = 40
 _SELECTED: Final = "selected"
+_PICKED: Final = (_SELECTED, "id")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value (text) that the chain knows. Its whole scalars count as `kind`, but for those at the places in
-    `foreign`, and for those that are in the call (JSON text) that brought it.
+    """A JSON value (text) that the chain knows.
+
+    The texts and numbers in it count as `kind`, but for those at the places in `foreign`, and for those
+    that are in the `call` (JSON text) that brought it.
     """
 
     kind: SourceKind
@@ -50,7 +53,7 @@ class Document:
     foreign: tuple[str, ...] = ()
 
     def whole(self, value: Any) -> Source | None:
-        """The source of a value that is the whole of a scalar."""
+        """The source of a value that is the whole of a text or number."""
         places = _wholes(self.data).get(form(value), ())
         own = [place for place in places if not self._is_foreign(place)]
         if not own or self._is_echo(value):
@@ -58,15 +61,14 @@ class Document:
         return Source(source=self.kind, where=self._at(own[0]))
 
     def piece(self, value: Any) -> Source | None:
-        """The place of the first text that a value is a piece of, or the whole; of an echo there is none."""
+        """The place of the first text that holds a value; of an echo there is none."""
         if self._is_echo(value):
             return None
         wanted = str(value).lower()
         for place, text in _texts(self.data):
             start = text.lower().find(wanted)
             if start >= 0:
-                around = text[max(0, start - _AROUND) : start + 3 * _AROUND]
-                excerpt = " ".join(around.split())
+                excerpt = _around(text, start)
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
 
@@ -78,13 +80,24 @@ class Document:
         return any(len(mark) <= len(place) and covers(mark, place) for mark in marks)
 
     def _is_echo(self, value: Any) -> bool:
-        given = (scalar for _, scalar in scalars_at(read_json(self.call))) if self.call else ()
-        return any(form(scalar) == form(value) or holds(str(scalar), value) for scalar in given)
+        if not self.call:
+            return False
+        given = [scalar for _, scalar in scalars_at(read_json(self.call))]
+        return any(form(one) == form(value) or holds(str(one), value) for one in given)
+
+
+def _around(text: str, start: int) -> str:
+    """A piece of a text in one line."""
+    piece = text[max(0, start - _AROUND) : start + 3 * _AROUND]
+    return " ".join(piece.split())
 
 
 @lru_cache(maxsize=256)
 def _wholes(data: str) -> dict[str, list[Place]]:
-    """The places of the scalars of a document, by the form of each; most documents were there in the turn before."""
+    """The places of the texts and numbers of a document, by the form of each.
+
+    Most documents of a chain were there in the turn before.
+    """
     places: dict[str, list[Place]] = {}
     for place, value in walk(read_json(data)):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -100,40 +113,46 @@ def _texts(data: str) -> Iterator[tuple[Place, str]]:
 
 @dataclass(eq=False)
 class Known:
-    """All that is known where a call is judged: by the core, or once more by a worker, from what its order brings.
-
-    `words` are the user's own. `receipts` are by their action's id. `answers` are what a person typed while the chain
-    was planned. `tools` say what is declared of them.
-    """
+    """All that is known where a call is judged: by the core, or once more by a worker."""
 
     words: Sequence[str] = ()
+    """The user's own."""
     receipts: Mapping[str, Action] = field(default_factory=dict)
+    """By the ids of their actions."""
     context: Mapping[str, Any] = field(default_factory=dict)
+    """That of the task."""
     answers: Sequence[Any] = ()
+    """What a person typed while the chain was planned."""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """What is declared of them."""
 
     @classmethod
     def of(cls, work: Work) -> Self:
         """What the chain of a decision knows."""
-        return cls(users_words(work), work.receipts, work.task.context, work.answers, work.world.tools)
+        words, task, tools = users_words(work), work.task, work.world.tools
+        return cls(words, work.receipts, task.context, work.answers, tools)
 
     @cached_property
     def _documents(self) -> tuple[Document, ...]:
         """What persons gave before the context, and this before results."""
-        found = [document for action in self.receipts.values() for document in self._documents_of(action)]
-        found.append(Document(SourceKind.PERSON, "answers", write_json([*self.answers])))
-        found.append(Document(SourceKind.CONTEXT, "context", write_json(self.context)))
+        answers = write_json([*self.answers])
+        documents = [Document(SourceKind.PERSON, "answers", answers)]
+        documents.append(Document(SourceKind.CONTEXT, "context", write_json(self.context)))
+        for action in self.receipts.values():
+            documents += self._documents_of(action)
         order = list(SourceKind)
-        return tuple(sorted(found, key=lambda document: order.index(document.kind)))
+        return tuple(sorted(documents, key=lambda document: order.index(document.kind)))
 
     def _documents_of(self, action: Action) -> Iterator[Document]:
         approval = action.told.approval
         if approval is not None and approval.proposed is not None:
-            yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
+            where = f"{action.id} edited"
+            yield Document(SourceKind.PERSON, where, action.ran, approval.proposed)
         where, spec = f"{action.id} data", self.tools.get(action.tool)
         foreign = () if spec is None else spec.foreign
         if action.by_a_person:
-            own = foreign if action.tool != human_tool.NAME else (_SELECTED,)
+            # the ids of a model's options are numbers that nobody has typed
+            own = (_SELECTED,) if action.tool == human_tool.NAME else foreign
             yield Document(SourceKind.PERSON, where, action.data, foreign=own)
         elif action.satisfies and not action.in_models_words:
             # of a tool that no worker serves any more it is not known what strangers write
@@ -142,62 +161,77 @@ class Known:
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is known; None for all others."""
-        if any(holds(words, value) for words in self.words):
+        if self._is_said(value):
             return Source(source=SourceKind.GOAL)
-        whole = (document.whole(value) for document in self._documents if document.kind is not SourceKind.TEXT)
-        return next(filter(None, whole), None)
+        for document in self._documents:
+            source = document.whole(value)
+            if source is not None and source.source is not SourceKind.TEXT:
+                return source
+        return None
 
     def source(self, value: Any) -> Source:
         """The source of any value."""
-        if (whole := self.whole(value)) is not None:
+        whole = self.whole(value)
+        if whole is not None:
             return whole
         pieces = (document.piece(value) for document in self._documents)
         return next(filter(None, pieces), Source(source=SourceKind.MODEL))
 
-    def has_origin(self, value: Any, origins: Sequence[str]) -> bool:
+    def _is_said(self, value: Any) -> bool:
+        return any(holds(words, value) for words in self.words)
+
+    def has_origin(self, value: Any, origins: tuple[str, ...]) -> bool:
         """Whether a value is at one of its declared origins (C6)."""
-        said = GOAL in origins and any(holds(words, value) for words in self.words)
-        return said or form(value) in self.values_at(tuple(origins))
+        if GOAL in origins and self._is_said(value):
+            return True
+        return form(value) in self.values_at(origins)
 
     def values_at(self, origins: tuple[str, ...]) -> dict[str, Any]:
-        """The values at origins by their forms: in receipts of their tools, in the context, and what a person picked
-        there or typed anywhere.
+        """The values at origins by their forms: in receipts of their tools, in the context, and what a
+        person picked there or typed anywhere.
         """
-        values = [value for _, value in scalars_at(self.context)]
+        values = [scalar for _, scalar in scalars_at(self.context)]
         values += self.answers
-        paths = [(tool, parse_path(place) or ()) for tool, _, place in (one.partition(".") for one in origins)]
         for action in self.receipts.values():
             values += _typed(action)
-            for tool, path in paths:
-                if _is_origin(action, tool):
-                    values += _scalars(action.data, path)
-                    values += _scalars(action.data, (_SELECTED, "id"))
+            for origin in origins:
+                values += _given(action, origin)
         return {form(value): value for value in values}
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
         tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
         receipts = self.receipts.values()
-        return tuple(one.id for one in receipts if one.by_a_person or (one.tool in tools and _is_origin(one, one.tool)))
+        found = (one for one in receipts if one.by_a_person or _is_origin(one, tools))
+        return tuple(action.id for action in found)
 
 
 def _typed(action: Action) -> list[Any]:
-    """The words that a person typed in place of a receipt; what was picked is a tool's own, whatever it is called."""
+    """The words that a person typed; what was picked is a tool's own, whatever it is called."""
     if not action.by_a_person or _scalars(action.data, (_SELECTED,)):
         return []
     return _scalars(action.data, (SAID,))
 
 
+def _given(action: Action, origin: str) -> list[Any]:
+    """The values that a receipt has at an origin, and the option that a person picked there."""
+    tool, _, place = origin.partition(".")
+    if not _is_origin(action, {tool}):
+        return []
+    path = parse_path(place) or ()
+    return [*_scalars(action.data, path), *_scalars(action.data, _PICKED)]
+
+
 @lru_cache(maxsize=256)
 def _scalars(data: str, path: Path) -> list[Any]:
     """The texts and numbers at a path of a receipt: it is the same in each turn."""
-    return [scalar for value in values_at(read_json(data), path) for _, scalar in scalars_at(value)]
+    values = values_at(read_json(data), path)
+    return [scalar for _, scalar in scalars_at(values)]
 
 
-def _is_origin(action: Action, tool: str) -> bool:
-    """Whether the receipt of an action may be the origin of a value that comes from this tool."""
-    by_the_tool = action.tool == tool and tool != human_tool.NAME
-    return by_the_tool and action.satisfies and not action.in_models_words
+def _is_origin(action: Action, tools: set[str]) -> bool:
+    by_a_tool = action.tool in tools and action.tool != human_tool.NAME
+    return by_a_tool and action.satisfies and not action.in_models_words
 
 
 def tools_of(origins: Sequence[str]) -> list[str]:
@@ -207,17 +241,20 @@ def tools_of(origins: Sequence[str]) -> list[str]:
 
 def in_words(origins: Sequence[str]) -> str:
     """Origins in words."""
-    return " or ".join("the user's words" if origin == GOAL else origin for origin in origins)
+    words = ["the user's words" if origin == GOAL else origin for origin in origins]
+    return " or ".join(words)
 
 
 def users_words(work: Work) -> tuple[str, ...]:
-    """The goal, a person's words in its place, and this user's goals before (C15); no answers to questions. Where an
-    agent has written the goal, the user's own.
+    """The goal, a person's words in its place, and this user's goals before (C15); no answers to
+    questions. Where an agent has written the goal, the user's own.
     """
-    own = work.task.goal if work.task.asked is None else work.task.asked
+    task = work.task
+    own = task.goal if task.asked is None else task.asked
     return tuple(words for words in (own, work.goal, *earlier_goals(work)) if words)
 
 
 def earlier_goals(work: Work) -> tuple[str, ...]:
     """This user's goals before, in the same conversation (C15)."""
-    return tuple(one.goal for one in work.task.earlier if one.user == work.task.user)
+    task = work.task
+    return tuple(earlier.goal for earlier in task.earlier if earlier.user == task.user)

@@ -6,8 +6,8 @@ origin needs that origin itself. The result of a step becomes such a value only 
 tool may give back what a model has put in. So nothing can be done by way of a skill that could not be done without it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -32,7 +32,7 @@ from haltpoint.chain.model.references import (
     values_at,
 )
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
@@ -67,114 +67,158 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
     named = {call.tool for call in _calls(plan)}.union(*(step.promised_tools for step in plan.steps))
     anything = {name: ToolSpec(name=name) for name in named}
-    unknown = (
-        f"{found.text!r}: the skill has no parameter {found.path[0]!r}"
-        for _, _, found in _fed(plan, anything)
-        if found.step == INPUT and found.path[0] not in parameters.get("properties", {})
-    )
-    return (
-        *(f"step {step.id!r}: {INPUT} is the name of the skill's arguments" for step in plan.steps if step.id == INPUT),
-        *unknown,
-        *map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True)),
-    )
+    properties = parameters.get("properties", {})
+    faults: list[str] = []
+    if any(step.id == INPUT for step in plan.steps):
+        faults.append(f"step {INPUT!r}: {INPUT} is the name of the skill's arguments")
+    for feed in _feeds(plan, anything):
+        reference, name = feed.reference, feed.reference.path[0]
+        if feed.is_argument and name not in properties:
+            faults.append(f"{reference.text!r}: the skill has no parameter {name!r}")
+    faults += map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True))
+    return tuple(faults)
 
 
 def _calls(plan: Plan) -> Iterator[ProposedCall]:
     return (call for step in plan.steps for call in step.actions)
 
 
-def _fed(plan: Plan, tools: Tools) -> Iterator[tuple[ToolSpec, Place, Reference]]:
-    """Each value that a tool of the skill takes from elsewhere: the tool, the value's place, and the reference."""
+@dataclass(frozen=True, slots=True)
+class _Feed:
+    """A value that a tool of the skill takes from elsewhere: its place in the call, and where it is from."""
+
+    tool: ToolSpec
+    place: Place
+    reference: Reference
+
+    @property
+    def is_argument(self) -> bool:
+        """Whether it is an argument of the skill, and no result of a step."""
+        return self.reference.step == INPUT
+
+    def marks(self) -> Iterator["_Mark"]:
+        """The marked places of the tool that the value comes to, or that are inside of it."""
+        tool, path = self.tool, self.reference.path
+        for mark in (*tool.provenance, *tool.targets):
+            marked = parse_path(mark) or (mark,)
+            if covers(marked, self.place):
+                inside = marked[len(self.place) :]
+                yield _Mark(mark, tool.provenance.get(mark, ()), (*path, *inside))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A marked place, its origins, and the path of its value in what the reference names."""
+
+    place: str
+    origins: tuple[str, ...]
+    path: Path
+
+
+def _feeds(plan: Plan, tools: Tools) -> Iterator[_Feed]:
     for call in _calls(plan):
-        for place, found in references(call.arguments):
-            if found is not None and call.tool in tools:
-                yield tools[call.tool], place, found
+        for place, source in references(call.arguments):
+            if source is not None and call.tool in tools:
+                yield _Feed(tools[call.tool], place, source)
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
     """The tools; internal is a skill whose steps are not what it declares, by the tools of all workers."""
-    closed = {
-        name: msgspec.structs.replace(spec, internal=True) for name, spec in tools.items() if skill_faults(spec, tools)
-    }
-    return {**tools, **closed}
+    found = dict(tools)
+    for name, spec in tools.items():
+        if skill_faults(spec, tools):
+            found[name] = msgspec.structs.replace(spec, internal=True)
+    return found
 
 
 def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
-    """What a skill has to declare because of the tools that its steps call, and does not; as far as they are known."""
+    """What a skill has to declare because of the tools that its steps call, and does not; as far as they
+    are known.
+    """
     if spec.plan is None:
         return ()
-    called = {call.tool: tools[call.tool] for call in _calls(spec.plan) if call.tool in tools}
-    values = (_value_faults(spec, tool, place, found, tools) for tool, place, found in _fed(spec.plan, tools))
-    return (*_flag_faults(spec, called), *_foreign_faults(spec, tools), *chain.from_iterable(values))
+    skill = _Skill(spec, spec.plan, tools)
+    return (*skill.wrong_flags(), *skill.wrong_foreign(), *skill.wrong_marks())
 
 
-def _flag_faults(spec: ToolSpec, called: Tools) -> Iterator[str]:
-    for name, tool in called.items():
-        if spec.read_only and not tool.read_only:
-            yield f"read_only: {name} has effects"
-        if spec.repeats and not (tool.read_only or tool.repeats):
-            yield f"repeats: {name} does not say so"
-        for flag in _ANY:
-            if getattr(tool, flag) and not getattr(spec, flag):
-                yield f"{flag}: {name} says so; write `{flag}: true`"
+@dataclass(frozen=True, slots=True)
+class _Skill:
+    """A skill beside the tools that its steps call."""
 
+    spec: ToolSpec
+    plan: Plan
+    tools: Tools
 
-def _foreign_faults(spec: ToolSpec, tools: Tools) -> Iterator[str]:
-    """Strangers write the marked fields of a result, and all of what another tool makes of them."""
-    plan = spec.plan or Plan(steps=())
-    for tool in dict.fromkeys(call.tool for call in _calls(plan)):
-        for mark in tools[tool].foreign if tool in tools else ():
-            if not {mark, WHOLE}.intersection(spec.foreign):
-                yield f"foreign: strangers write {mark} in the result of {tool}; write `foreign: [{mark!r}]`"
-    for tool_fed, place, found in _fed(plan, tools):
-        if WHOLE not in spec.foreign and _is_foreign(found, plan, tools):
-            at = f"{tool_fed.name} takes {found.text} as its {path_text(place)}"
-            yield f"foreign: {at}, which strangers write; write `foreign: [{WHOLE!r}]`"
+    def wrong_flags(self) -> Iterator[str]:
+        spec = self.spec
+        for tool in self._called(self.plan.steps):
+            if spec.read_only and not tool.read_only:
+                yield f"read_only: {tool.name} has effects"
+            if spec.repeats and not (tool.read_only or tool.repeats):
+                yield f"repeats: {tool.name} does not say so"
+            for flag in _ANY:
+                if getattr(tool, flag) and not getattr(spec, flag):
+                    yield f"{flag}: {tool.name} says so; write `{flag}: true`"
 
+    def wrong_foreign(self) -> Iterator[str]:
+        """Strangers write the marked fields of a result, and all of what another tool makes of them."""
+        if WHOLE in self.spec.foreign:
+            return
+        for tool in self._called(self.plan.steps):
+            for mark in tool.foreign:
+                if mark not in self.spec.foreign:
+                    result = f"strangers write {mark} in the result of {tool.name}"
+                    yield f"foreign: {result}; write `foreign: [{mark!r}]`"
+        for feed in _feeds(self.plan, self.tools):
+            if self._is_foreign(feed.reference):
+                taken = f"{feed.tool.name} takes {feed.reference.text} as its {path_text(feed.place)}"
+                yield f"foreign: {taken}, which strangers write; write `foreign: [{WHOLE!r}]`"
 
-def _value_faults(spec: ToolSpec, tool: ToolSpec, place: Place, found: Reference, tools: Tools) -> Iterator[str]:
-    """What is wrong with one reference whose value comes to a marked place of a tool (C6, C13)."""
-    plan = spec.plan or Plan(steps=())
-    marks = [(mark, tool.provenance.get(mark, ())) for mark in (*tool.provenance, *tool.targets)]
-    for mark, origins in marks:
-        path = parse_path(mark) or (mark,)
-        if not covers(path, place):
-            continue
-        at, becomes = (*found.path, *path[len(place) :]), f"{found.text} becomes {mark} of {tool.name}"
-        if found.step == INPUT and origins and not _has_origins(spec, at, origins):
-            yield f"{becomes}, which comes from {in_words(origins)}; write `origins: {{{path_text(at)}: [...]}}`"
-        elif found.step == INPUT and not _is_marked(spec, at):
-            yield f"{becomes}, which says to whom or where; write `targets: [{path_text(at)}]`"
-        elif found.step != INPUT and _is_foreign(found, plan, tools):
-            yield f"{becomes}, and strangers write it"
-        elif found.step != INPUT and origins and not any(_is_origin(_called(plan, found), at, one) for one in origins):
-            yield f"{becomes}, which comes from {in_words(origins)}, and has no such source"
+    def wrong_marks(self) -> Iterator[str]:
+        """Each value that comes to a marked place of a tool from where it must not (C6, C13)."""
+        for feed in _feeds(self.plan, self.tools):
+            for mark in feed.marks():
+                wrong = self._argument_fault(mark) if feed.is_argument else self._result_fault(feed, mark)
+                if wrong:
+                    yield f"{feed.reference.text} becomes {mark.place} of {feed.tool.name}, {wrong}"
 
+    def _argument_fault(self, mark: _Mark) -> str:
+        spec, place = self.spec, path_text(mark.path)
+        own = spec.provenance.get(place, ())
+        if mark.origins and not (own and set(own) <= set(mark.origins)):
+            return f"which comes from {in_words(mark.origins)}; write `origins: {{{place}: [...]}}`"
+        marks = [parse_path(name) or (name,) for name in (*spec.targets, *spec.provenance)]
+        if not any(len(one) <= len(mark.path) and covers(one, mark.path) for one in marks):
+            return f"which says to whom or where; write `targets: [{place}]`"
+        return ""
 
-def _has_origins(spec: ToolSpec, at: Path, origins: Sequence[str]) -> bool:
-    """Whether an argument needs an origin that is one of these."""
-    own = spec.provenance.get(path_text(at), ())
-    return bool(own) and set(own) <= set(origins)
+    def _result_fault(self, feed: _Feed, mark: _Mark) -> str:
+        if self._is_foreign(feed.reference):
+            return "and strangers write it"
+        called = {call.tool for step in self._steps_of(feed.reference) for call in step.actions}
+        if mark.origins and not any(_is_origin(called, mark.path, one) for one in mark.origins):
+            return f"which comes from {in_words(mark.origins)}, and has no such source"
+        return ""
 
+    def _is_foreign(self, reference: Reference) -> bool:
+        """Whether strangers write what a reference takes, or a part of it."""
+        tools = self._called(self._steps_of(reference))
+        marks = (("data", *(parse_path(mark) or ())) for tool in tools for mark in tool.foreign)
+        return any(covers(mark, reference.path) for mark in marks)
 
-def _is_marked(spec: ToolSpec, at: Path) -> bool:
-    marks = (parse_path(mark) or (mark,) for mark in (*spec.targets, *spec.provenance))
-    return any(len(mark) <= len(at) and covers(mark, at) for mark in marks)
+    def _steps_of(self, reference: Reference) -> list[Step]:
+        return [step for step in self.plan.steps if step.id == reference.step]
 
-
-def _is_foreign(found: Reference, plan: Plan, tools: Tools) -> bool:
-    """Whether strangers write what a reference takes, or a part of it."""
-    marks = (mark for tool in _called(plan, found) if tool in tools for mark in tools[tool].foreign)
-    return any(covers(("data", *(parse_path(mark) or ())), found.path) for mark in marks)
-
-
-def _called(plan: Plan, found: Reference) -> set[str]:
-    """The tools of the step whose result a reference takes."""
-    return {call.tool for step in plan.steps if step.id == found.step for call in step.actions}
+    def _called(self, steps: Iterable[Step]) -> list[ToolSpec]:
+        """The known tools that steps call, each once."""
+        names = dict.fromkeys(call.tool for step in steps for call in step.actions)
+        return [self.tools[name] for name in names if name in self.tools]
 
 
 def _is_origin(called: set[str], path: Path, origin: str) -> bool:
-    """Whether the value at this path in a receipt of these tools has the origin, as a model's own would have it."""
+    """Whether the value at this path in a receipt of these tools has the origin, as a model's own would
+    have it.
+    """
     if called == {ASK_HUMAN}:
         return path == ("data", SAID)
     name, _, text = origin.partition(".")

@@ -1,11 +1,12 @@
-"""Where the values of a call come from: one exact comparison, at the places that are declared (CONTRACT C6, C13).
+"""Where the values of a call come from: one exact comparison, at marked places (CONTRACT C6, C13).
 
-A worker marks the places of a tool when it starts: its `targets` say to whom or where, and a value at a place of
-`provenance` has one of the origins that its author names. Nothing is compared anywhere else.
+A worker marks the places of a tool when it starts: its `targets` say to whom or where, and a value at
+a place of `provenance` has one of the origins that its author names. Nothing is compared elsewhere.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
@@ -36,7 +37,7 @@ MOST_SOURCES: Final = 100
 _LONGEST_VALUE: Final = 500
 _WIDTH: Final = 80
 _WHY: Final = {
-    SourceKind.TEXT: "This value is in a text that was read: it is not in your words, and not known from a result.",
+    SourceKind.TEXT: ("This value is in a text that was read: it is not in your words, and not known from a result."),
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
     SourceKind.HOOK: "A hook of the worker wrote this value.",
 }
@@ -53,171 +54,242 @@ class Call(Protocol):
     spec: ToolSpec
     arguments: dict[str, Any]
 
+    @property
+    def known(self) -> Known:
+        """What its chain knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A value at a marked place, which may be one of a list there: `to` is the mark, `to[1]` its own place."""
+
+    mark: str
+    path: Path
+    value: Any
+
+    @property
+    def place(self) -> str:
+        """Its own place, as sources and reasons have it."""
+        return path_text(self.path)[:LONGEST_PLACE]
+
+    @property
+    def form(self) -> str:
+        """The value as it is compared."""
+        return form(self.value)
+
+
+def marked_values(spec: ToolSpec, arguments: Any) -> Iterator[Marked]:
+    """The values of a call at its marked places."""
+    for mark in dict.fromkeys((*spec.targets, *spec.provenance)):
+        yield from values_at_mark(arguments, mark)
+
+
+def values_at_mark(arguments: Any, mark: str) -> Iterator[Marked]:
+    """The values at one marked place."""
+    for path, value in scalars_at(arguments, _path(mark)):
+        yield Marked(mark, path, value)
+
+
+def _path(mark: str) -> Path:
+    return parse_path(mark) or (mark,)
+
+
+# ---- origins ---------------------------------------------------------------------------------------
+
 
 def origin(call: Call) -> Correction | None:
     """What is wrong with the first value that is at none of its origins."""
     spec = call.spec
-    place = made_up(Known.of(call.work), spec, call.arguments)
-    if place is None:
+    mark = made_up(call.known, spec, call.arguments)
+    if mark is None:
         return None
-    origins = spec.provenance[place]
-    text = f"The {place} of {spec.name} must not be made up: it is taken from {in_words(origins)}."
-    if tools := tools_of(origins):
+    origins = spec.provenance[mark]
+    places, tools = in_words(origins), tools_of(origins)
+    text = f"The {mark} of {spec.name} must not be made up: it is taken from {places}."
+    if tools:
         text += f" Call {tools[0]} first, then {spec.name} with the value that its result holds."
     return Correction(violation=Violation.NO_PROVENANCE, tool=spec.name, message=text)
 
 
-def target(call: Call) -> tuple[Reason, ...]:
-    """The reasons to ask about the values that say to whom or where and are not known: those of the call, and with them
-    those of the other calls of its tool in the same proposal, so that a person is asked once.
+def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
+    """The first place with a value that is at none of its origins; null and a default need none."""
+    for mark, origins in spec.provenance.items():
+        for value in values_at_mark(arguments, mark):
+            has_origin = known.has_origin(value.value, origins)
+            if not has_origin and not _is_default(spec, value):
+                return mark
+    return None
+
+
+def respelled(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, in which a value that differs from exactly one of its origins only in its Unicode
+    form, spaces, dashes or quotes has the spelling of that origin (C9).
     """
-    spec, known = call.spec, Known.of(call.work)
-    unknown = _unknown_targets(call, known, call.arguments)
+    known = Known.of(work)
+    for mark, origins in spec.provenance.items():
+        for value in values_at_mark(arguments, mark):
+            if KEYS in value.path or known.has_origin(value.value, origins):
+                continue
+            alike = _alike(known, value, origins)
+            if len(alike) == 1:
+                arguments = replaced_at(arguments, value.path, alike[0])
+    return arguments
+
+
+def _alike(known: Known, value: Marked, origins: tuple[str, ...]) -> list[str]:
+    """The texts at its origins that a text is, but for its signs."""
+    if not isinstance(value.value, str):
+        return []
+    wanted = bare(value.value)
+    texts = [text for text in known.values_at(origins).values() if isinstance(text, str)]
+    return [text for text in texts if bare(text) == wanted]
+
+
+def _is_default(spec: ToolSpec, value: Marked) -> bool:
+    defaults = dict(declared(spec.parameters, "default"))
+    return any(default.form == value.form for default in values_at_mark(defaults, value.mark))
+
+
+# ---- targets ---------------------------------------------------------------------------------------
+
+
+def target(call: Call) -> tuple[Reason, ...]:
+    """The reasons to ask about the values that say to whom or where and are not known: those of the
+    call, and with them those of the other calls of its tool in the same proposal, so that a person is
+    asked once.
+    """
+    unknown = _unknown_targets(call, call.arguments)
     if not unknown:
         return ()
     for arguments in _beside(call):
-        more = _unknown_targets(call, known, arguments)
-        unknown += [one for one in more if one not in unknown]
-    shown = unknown[:MOST_SHOWN]
-    reasons = [about_target(spec.name, path_text(at), value, known.source(value)) for at, value in shown]
+        unknown |= _unknown_targets(call, arguments)
+    tool, known = call.spec.name, call.known
+    shown = islice(unknown.values(), MOST_SHOWN)
+    reasons = [about(tool, value, known.source(value.value)) for value in shown]
     if len(unknown) > MOST_SHOWN:
-        more_values = f"{len(unknown) - MOST_SHOWN} more values of {spec.name}"
-        words = f"{more_values} are not known to be in your words, nor whole in a result."
+        more = f"{len(unknown) - MOST_SHOWN} more values of {tool}"
+        words = f"{more} are not known to be in your words, nor whole in a result."
         reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
     return tuple(reasons)
 
 
-def _unknown_targets(call: Call, known: Known, arguments: Any) -> list[tuple[Path, Any]]:
-    unknown: list[tuple[Path, Any]] = []
-    for place in call.spec.targets:
-        for at, value in scalars_at(arguments, _path(place)):
-            covered = _is_default(call.spec, place, value) or _is_granted(call, place, value)
-            if not covered and known.whole(value) is None:
-                unknown.append((at, value))
+def _unknown_targets(call: Call, arguments: Any) -> dict[tuple[str, str], Marked]:
+    """The unknown targets of a call, each once, by their places and forms."""
+    unknown: dict[tuple[str, str], Marked] = {}
+    for mark in call.spec.targets:
+        for value in values_at_mark(arguments, mark):
+            allowed = _is_default(call.spec, value) or _is_granted(call, value)
+            if not allowed and call.known.whole(value.value) is None:
+                unknown[value.place, value.form] = value
     return unknown
 
 
 def _beside(call: Call) -> Iterator[dict[str, Any]]:
-    """The arguments of the calls of one tool in the proposal that have not run, and are not refused."""
+    """The arguments of the calls of its tool in the proposal that have not run, and are not refused."""
     work, index = call.work, call.index
     proposal = work.proposals.get(index)
     if proposal is None or call.spec.destructive:
         return
     refused = work.verdicts.get(index, {})
-    for place, proposed in enumerate(proposal.calls):
+    for place, other in enumerate(proposal.calls):
         waits = place >= work.run[index].taken and place not in refused
-        if waits and proposed.tool == call.spec.name:
-            yield proposed.arguments
+        if waits and other.tool == call.spec.name:
+            yield other.arguments
 
 
-def about_target(tool: str, place: str, value: Any, source: Source) -> Reason:
+def about(tool: str, value: Marked, source: Source) -> Reason:
     """The reason to ask about one value, with what will happen."""
-    place = place[:LONGEST_PLACE]
-    value = value[:_LONGEST_VALUE] if isinstance(value, str) else value
-    shown = write_text(value)
-    shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
-    words = f"{tool} will run with {place} = {shown}. {_WHY[source.source]}"
-    return Reason(kind=ReasonKind.TARGET, words=words, parameter=place, value=value, source=source)
+    is_text = isinstance(value.value, str)
+    kept = value.value[:_LONGEST_VALUE] if is_text else value.value
+    shown = write_text(kept)
+    if len(shown) > _WIDTH:
+        shown = f"{shown[: _WIDTH - 1]}…"
+    place, why = value.place, _WHY[source.source]
+    words = f"{tool} will run with {place} = {shown}. {why}"
+    kind = ReasonKind.TARGET
+    return Reason(kind=kind, words=words, parameter=place, value=kept, source=source)
+
+
+# ---- how far a yes goes ------------------------------------------------------------------------------
 
 
 def granted(work: Work, action: Action, reasons: Iterable[Reason], reach: Reach) -> tuple[Grant, ...]:
     """The chain's grants with those of a person's yes to these reasons, as far as it goes."""
     spec = work.world.tools.get(action.tool)
-    if spec is None or spec.destructive or reach is Reach.CALL or work.origin is PlanOrigin.LITERAL:
+    is_literal = work.origin is PlanOrigin.LITERAL
+    if spec is None or spec.destructive or is_literal or reach is Reach.CALL:
         return work.granted
-    new = [Grant(tool=spec.name)] if reach is Reach.TOOL else []
-    for reason in reasons if reach is not Reach.TOOL else ():
-        if (place := _mark_of(spec, reason)) is not None:
-            value = form(reason.value) if reach is Reach.VALUE else None
-            new.append(Grant(tool=spec.name, parameter=place, value=value))
-    return tuple(dict.fromkeys((*work.granted, *new)))
+    if reach is Reach.TOOL:
+        return _with(work.granted, Grant(tool=spec.name))
+    grants = work.granted
+    for reason in reasons:
+        mark = _mark_of(spec, reason)
+        value = form(reason.value) if reach is Reach.VALUE else None
+        if mark is not None:
+            grants = _with(grants, Grant(tool=spec.name, parameter=mark, value=value))
+    return grants
+
+
+def _with(grants: tuple[Grant, ...], grant: Grant) -> tuple[Grant, ...]:
+    return grants if grant in grants else (*grants, grant)
 
 
 def still_in(spec: ToolSpec, edited: Any, reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """The reasons about values that are still in a call after a person has edited it."""
-    values = {form(value) for _, value in marked_values(spec, edited)}
-    return tuple(reason for reason in reasons if form(reason.value) in values)
+    forms = {value.form for value in marked_values(spec, edited)}
+    return tuple(reason for reason in reasons if form(reason.value) in forms)
 
 
 def _mark_of(spec: ToolSpec, reason: Reason) -> str | None:
     """The marked place that a reason is about."""
-    at = parse_path(reason.parameter or "") or ()
-    return next((place for place in spec.targets if at and covers(_path(place), at)), None)
+    path = parse_path(reason.parameter or "")
+    if path is None:
+        return None
+    return next((mark for mark in spec.targets if covers(_path(mark), path)), None)
 
 
-def _is_granted(call: Call, place: str, value: Any) -> bool:
-    own = [grant for grant in call.work.granted if grant.tool == call.spec.name]
-    return any(grant.parameter in (None, place) and grant.value in (None, form(value)) for grant in own)
+def _is_granted(call: Call, value: Marked) -> bool:
+    for grant in call.work.granted:
+        is_here = grant.tool == call.spec.name and grant.parameter in (None, value.mark)
+        if is_here and grant.value in (None, value.form):
+            return True
+    return False
+
+
+# ---- sources ---------------------------------------------------------------------------------------
 
 
 def sources(call: Call) -> dict[str, Source]:
-    """Where the values at the marked places of a call come from. Of a literal plan only rules of the policy ask."""
-    work = call.work
+    """Where the values at the marked places of a call come from. Of a literal plan only rules of the
+    policy ask.
+    """
+    work, known = call.work, call.known
     if work.origin is PlanOrigin.LITERAL and not work.world.policy.sourced:
         return {}
-    written, known = _written_by_submitter(call), Known.of(work)
-    marked = islice(marked_values(call.spec, call.arguments), MOST_SOURCES)
-    return {place_text(at): _PLAN if form(value) in written else known.source(value) for at, value in marked}
+    written = _written_by_submitter(call)
+    found: dict[str, Source] = {}
+    for value in islice(marked_values(call.spec, call.arguments), MOST_SOURCES):
+        is_plans = value.form in written
+        found[value.place] = _PLAN if is_plans else known.source(value.value)
+    return found
 
 
 def _written_by_submitter(call: Call) -> set[str]:
-    """The values that the submitter of a literal plan has written into a step; a skill's plan has no submitter."""
+    """The values that the submitter of a literal plan has written into a step; a skill's plan has none."""
     work = call.work
-    if work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None:
-        return set()
-    values = (scalars_at(action.arguments) for action in work.steps[call.index].actions)
-    return {form(value) for _, value in chain.from_iterable(values)}
+    written: set[str] = set()
+    if work.origin is PlanOrigin.LITERAL and action_of(work.id) is None:
+        for action in work.steps[call.index].actions:
+            written.update(form(value) for _, value in scalars_at(action.arguments))
+    return written
 
 
 def rewritten(spec: ToolSpec, found: dict[str, Source], before: Any, after: Any, by: SourceKind) -> dict[str, Source]:
     """The sources of a call whose arguments were changed: what was nowhere in it before is from `by`."""
-    own = {form(value): found.get(place_text(at)) for at, value in marked_values(spec, before)}
+    own = {value.form: found.get(value.place) for value in marked_values(spec, before)}
     changed: dict[str, Source] = {}
-    for at, value in marked_values(spec, after):
-        source = own.get(form(value), Source(source=by))
+    for value in marked_values(spec, after):
+        source = own.get(value.form, Source(source=by))
         if source is not None:
-            changed[place_text(at)] = source
+            changed[value.place] = source
     return changed
-
-
-def marked_values(spec: ToolSpec, arguments: Any) -> Iterator[tuple[Path, Any]]:
-    """The values of a call at its marked places, each with its own place."""
-    for place in dict.fromkeys((*spec.targets, *spec.provenance)):
-        yield from scalars_at(arguments, _path(place))
-
-
-def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
-    """The first place with a value that is at none of its origins; null and a declared default need none."""
-    for place, origins in spec.provenance.items():
-        for _, value in scalars_at(arguments, _path(place)):
-            if not (_is_default(spec, place, value) or known.has_origin(value, origins)):
-                return place
-    return None
-
-
-def respelled(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, in which a value that differs from exactly one of its origins only in its Unicode form, spaces,
-    dashes or quotes has the spelling of that origin (C9).
-    """
-    known = Known.of(work)
-    for place, origins in spec.provenance.items():
-        texts = ((at, value) for at, value in scalars_at(arguments, _path(place)) if isinstance(value, str))
-        for at, value in texts:
-            if KEYS not in at and not known.has_origin(value, origins):
-                like = [one for one in known.values_at(origins).values() if bare(form(one)) == bare(value)]
-                arguments = replaced_at(arguments, at, like[0]) if len(like) == 1 else arguments
-    return arguments
-
-
-def _is_default(spec: ToolSpec, place: str, value: Any) -> bool:
-    defaults = scalars_at(dict(declared(spec.parameters, "default")), _path(place))
-    return form(value) in {form(default) for _, default in defaults}
-
-
-def _path(place: str) -> Path:
-    return parse_path(place) or (place,)
-
-
-def place_text(at: Path) -> str:
-    """A place as sources and reasons have it."""
-    return path_text(at)[:LONGEST_PLACE]

@@ -8,6 +8,7 @@ letter or a curly apostrophe changes nothing.
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any, Final
 
 _LOOK_ALIKE: Final = str.maketrans(
@@ -59,8 +60,7 @@ _PHONE: Final = re.compile(
 """Numbers whose signs say nothing. Those of other numbers do: 192.168.1.110 is not 192.168.11.10."""
 _LONGEST: Final = 1000
 """Characters of a word or phrase that words are searched for."""
-_SIGNS: Final = " +-()./"
-_NO_SIGNS: Final = str.maketrans("", "", _SIGNS)
+_NO_SIGNS: Final = str.maketrans("", "", " +-()./")
 _BEFORE: Final = re.compile(r"(?:(?<![\w@#/.\-+%&~\\])|(?<![\w/.\-+%&~\\])[@#]|(?<![\w/.\-])\./)\Z")
 _BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~\\]+\w|[.:?]+(?![A-Z](?:[a-z']|\b))\w")
 """What continues a word: `.example` of a host does, the next sentence (`.They`) does not."""
@@ -68,9 +68,10 @@ _BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~\\]+\w|[.:?]+(?![A-Z](?:[a-z']|\b))\
 
 def form(value: Any) -> str:
     """A value as text in the one spelling under which it is compared: 7, 7.0 and "7" are one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if not isinstance(value, str):
-        whole = isinstance(value, float) and value.is_integer()
-        return json.dumps(int(value) if whole else value, sort_keys=True)
+        return json.dumps(value, sort_keys=True)
     if "@" in value and _ADDRESS.fullmatch(value):
         return value.lower()
     return _number(value) or value
@@ -80,19 +81,19 @@ def _number(text: str) -> str:
     """A phone number or an IBAN without spaces and signs; of anything else nothing."""
     if _PHONE.fullmatch(text):
         return text.translate(_NO_SIGNS)
-    return text.translate(_NO_SIGNS).upper() if _IBAN.fullmatch(text) else ""
+    is_iban = _IBAN.fullmatch(text) is not None
+    return text.translate(_NO_SIGNS).upper() if is_iban else ""
 
 
 def holds(words: str, value: Any) -> bool:
     """Whether words hold a value as a word or phrase of its own, in whatever case and spacing."""
     text = value if isinstance(value, str) else form(value)
-    if not text or len(text) > _LONGEST:
+    if len(text) > _LONGEST or not text.strip():
         return False
     number = _number(text)
     if number and _holds_number(words, number):
         return True
-    wanted = " ".join(text.lower().split())
-    return bool(wanted) and _holds_phrase(words, wanted)
+    return _holds_phrase(words, " ".join(text.lower().split()))
 
 
 def _holds_phrase(words: str, wanted: str) -> bool:
@@ -101,8 +102,8 @@ def _holds_phrase(words: str, wanted: str) -> bool:
     cased = line if len(line) == len(lower) else lower
     start = lower.find(wanted)
     while start >= 0:
-        continues = _BEHIND.match(cased, start + len(wanted))
-        if not continues and _BEFORE.search(lower[max(0, start - 3) : start]):
+        before, end = lower[max(0, start - 3) : start], start + len(wanted)
+        if _BEFORE.search(before) and not _BEHIND.match(cased, end):
             return True
         start = lower.find(wanted, start + 1)
     return False
@@ -110,18 +111,12 @@ def _holds_phrase(words: str, wanted: str) -> bool:
 
 def _holds_number(words: str, number: str) -> bool:
     """The same for a number in whatever spacing and signs; a longer one does not hold it."""
-    kept = [place for place, sign in enumerate(words) if sign not in _SIGNS]
-    squeezed = "".join(words[place] for place in kept).upper()
-    start = squeezed.find(number)
-    while start >= 0:
-        end = start + len(number)
-        first, last = kept[start], kept[end - 1]
-        opened = words[max(0, first - 1) : first] in ("(", "+")
-        spelled = words[first - opened : last + 1]
-        beside = words[max(0, first - 1) : first] + words[last + 1 : last + 2]
-        around = squeezed[max(0, start - 1) : start] + squeezed[end : end + 1]
-        continues = any(map(str.isalnum, beside)) or any(map(str.isdigit, around))
-        if not continues and _number(spelled) == number:
-            return True
-        start = squeezed.find(number, start + 1)
-    return False
+    found = (match[0] for match in _spelled(number).finditer(words))
+    return any(_number(text) == number for text in found)
+
+
+@lru_cache(maxsize=512)
+def _spelled(number: str) -> re.Pattern[str]:
+    digits = r"[ \-./()]{0,3}".join(number)
+    before, behind = r"(?<!\w)(?<!\d[ \-./(])[+(]?", r"(?![ \-./()]{0,3}\d|\w)"
+    return re.compile(f"{before}{digits}{behind}", re.IGNORECASE)
