@@ -78,10 +78,10 @@ class Registry:
         if tool.undo is not None and not tool.spec.undoes:
             self.add(_undoing(tool, tool.undo), lifespan, no_effect)
 
-    def mark(self, names: Targets) -> None:
+    def mark(self, names: Targets, rules: Sequence[ApprovalRule] = ()) -> None:
         """Mark the targets of all tools that are offered by now (C13)."""
         for name, tool in self._tools.items():
-            self._tools[name] = marked(tool, names)
+            self._tools[name] = marked(tool, names, rules)
 
     def surround(self, hooks: Sequence[Hook], rules: Sequence[ApprovalRule] = ()) -> None:
         """Put hooks and rules around all tools that are offered by now, and list them with the tools."""
@@ -190,9 +190,9 @@ def load(
     for skill in every_skill:
         if not queues or skill.spec.queue in queues:
             registry.add(skill)
-    registry.mark(targets)
+    registry.mark(targets, rules)
     every_tool = [*every_skill, *(tool for module in imported for tool in tools_in(module))]
-    check_skills([marked(tool, targets) for tool in every_tool])
+    check_skills([marked(tool, targets, rules) for tool in every_tool])
     sources = [*modules, *map(str, skills)]
     if sources and not registry.specs and queues:
         raise HaltpointError(

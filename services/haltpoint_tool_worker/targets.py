@@ -5,7 +5,7 @@ every depth of the schema; `Target` adds, and `NotTarget` removes. A tool that o
 its author declares.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -14,6 +14,7 @@ import msgspec
 
 from haltpoint.chain.model.canonical import words_of
 from haltpoint.chain.model.references import ANY, KEYS, Path, covers, parse_path, path_text, values_at
+from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool
@@ -27,11 +28,19 @@ Node = dict[str, Any]
 """A schema, or a part of one."""
 
 
-def marked(tool: Tool, names: Targets) -> Tool:
-    """The tool with its targets."""
-    targets = targets_of(tool.spec, names, tool.inputs.not_targets)
-    spec = msgspec.structs.replace(tool.spec, targets=targets)
-    return replace(tool, spec=spec)
+def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> Tool:
+    """The tool with its targets; a place whose source a rule of the policy asks for is one (G4)."""
+    asked_for = (place for rule in rules for place in _places_of(rule, tool.spec.name))
+    spec = msgspec.structs.replace(tool.spec, targets=(*tool.spec.targets, *asked_for))
+    targets = targets_of(spec, names, tool.inputs.not_targets)
+    return replace(tool, spec=msgspec.structs.replace(spec, targets=targets))
+
+
+def _places_of(rule: ApprovalRule, tool: str) -> list[str]:
+    """The places of a tool whose sources a rule asks for."""
+    if not any(fnmatchcase(tool, glob) for glob in rule.tools):
+        return []
+    return [place for place, condition in rule.when.items() if condition.source is not None]
 
 
 def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) -> tuple[str, ...]:

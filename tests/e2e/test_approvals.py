@@ -76,7 +76,6 @@ def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> 
     assert system.written(asked["id"]) == ["deleted b after 0"]
     approval = receipt_of(done)["metadata"]["approval"]
     assert (approval["proposed"], approval["edited_by"]) == ('{"page":"a"}', "admin")
-    assert receipt_of(done)["metadata"]["sources"]["page"]["source"] == "person"
 
 
 def test_g2_a_preview_that_fails_is_the_calls_failure(system: Running) -> None:

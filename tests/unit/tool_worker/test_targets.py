@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition
 from haltpoint.contracts.policy import Targets
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_tool_worker.targets import is_named, targets_of
+from haltpoint.tools import tool, tool_of
+from haltpoint_tool_worker.targets import is_named, marked, targets_of
 from tests.support.builders import spec
 
 TEXT = {"type": "string"}
@@ -17,7 +20,7 @@ def typed(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def tool(parameters: dict[str, Any], **more: Any) -> ToolSpec:
+def act(parameters: dict[str, Any], **more: Any) -> ToolSpec:
     return spec("act", parameters=parameters, **({"read_only": False} | more))
 
 
@@ -65,26 +68,38 @@ PLAIN_TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(word=TEXT, inner={
 def test_c13_parameters_of_tools_with_effects_are_marked_by_name_and_format_at_every_depth(
     parameters: dict[str, Any], places: list[str]
 ) -> None:
-    assert list(targets_of(tool(parameters), Targets())) == places
+    assert list(targets_of(act(parameters), Targets())) == places
 
 
 def test_c13_a_read_only_tool_has_the_targets_that_its_author_declares() -> None:
     parameters = typed(url={"type": "string", "format": "uri"}, page=TEXT)
-    assert targets_of(tool(parameters, read_only=True), Targets()) == ()
-    assert targets_of(tool(parameters, read_only=True, targets=("page",)), Targets()) == ("page",)
+    assert targets_of(act(parameters, read_only=True), Targets()) == ()
+    assert targets_of(act(parameters, read_only=True, targets=("page",)), Targets()) == ("page",)
 
 
 def test_c13_the_author_adds_targets_and_takes_them_away() -> None:
     parameters = typed(room=TEXT, slug_id=TEXT, letter=typed(to=TEXT, cc=TEXT), guests={"items": TEXT})
-    act = tool(parameters, targets=("room", "guests[]"))
-    assert targets_of(act, Targets(), ("slug_id", "letter")) == ("room", "guests")
-    assert targets_of(act, Targets(), ("letter.cc", "slug_id")) == ("room", "guests", "letter.to")
+    found = act(parameters, targets=("room", "guests[]"))
+    assert targets_of(found, Targets(), ("slug_id", "letter")) == ("room", "guests")
+    assert targets_of(found, Targets(), ("letter.cc", "slug_id")) == ("room", "guests", "letter.to")
+
+
+def test_g4_a_place_whose_source_a_rule_asks_for_is_a_target() -> None:
+    @tool(read_only=True)
+    def pin_up(words: str, size: int = 1) -> None: ...
+
+    made = tool_of(pin_up)
+    assert made is not None
+    where = {"words": Condition(source=(SourceKind.TEXT,)), "size": Condition(at_least=2)}
+    rules = [ApprovalRule(id="a", tools=(name,), when=where) for name in ("pin_*", "send_*")]
+    assert marked(made, Targets(), rules).spec.targets == ("words",)
+    assert marked(made, Targets(), rules[1:]).spec.targets == ()
 
 
 def test_c6_a_place_with_an_origin_is_compared_with_that_alone() -> None:
-    assert targets_of(tool(typed(to=TEXT, cc=TEXT), provenance={"to": ("find.id",)}), Targets()) == ("cc",)
+    assert targets_of(act(typed(to=TEXT, cc=TEXT), provenance={"to": ("find.id",)}), Targets()) == ("cc",)
     listed = typed(ids={"items": TEXT})
-    assert targets_of(tool(listed, provenance={"ids[]": ("find.id",)}), Targets()) == ()
+    assert targets_of(act(listed, provenance={"ids[]": ("find.id",)}), Targets()) == ()
 
 
 @pytest.mark.parametrize(
