@@ -27,9 +27,8 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan
+from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan, loss_of, loss_of_message
 from haltpoint.runtime.store.loading import arrived
-from haltpoint.runtime.store.losses import loss_of, loss_of_message
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.foreign_formats import read_foreign

@@ -15,10 +15,9 @@ from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
 from haltpoint.runtime.service import service
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.store.dead_letters import DeadLetters
+from haltpoint.runtime.store.dead_letters import DeadLetters, owner_of
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.library import LibraryError
-from haltpoint.runtime.store.losses import owner_of
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE

@@ -24,8 +24,7 @@ from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Lease, ReceiptStore, Thought
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry

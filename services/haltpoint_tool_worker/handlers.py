@@ -17,8 +17,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import MessageLost
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan
-from haltpoint.runtime.store.losses import loss_of
+from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan, loss_of
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry

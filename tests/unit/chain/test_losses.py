@@ -9,8 +9,7 @@ from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint.runtime.store.dead_letters import Orphan
-from haltpoint.runtime.store.losses import loss_of, loss_of_message, owner_of
+from haltpoint.runtime.store.dead_letters import Orphan, loss_of, loss_of_message, owner_of
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected
 from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story

@@ -1,8 +1,9 @@
-"""What was said before in a conversation (CONTRACT C15).
+"""Earlier tasks of a conversation (CONTRACT C15).
 
-A conversation is named by its tenant and its id together, and has one sorted set in the partition of that name: an
-entry for each of its last tasks, in the order in which they were accepted. How a chain ended is read where the chain
-is. The task that is accepted takes all of it along, so that no decision depends on what may change.
+A conversation is named by its tenant and its id together, and has one sorted set in the partition of
+that name: an entry for each of its last tasks, in the order in which they were accepted. The end of
+a chain is read from the chain. The task that is accepted takes all of it along, so that no decision
+depends on values that may change.
 """
 
 import asyncio
@@ -13,18 +14,19 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.model.state import ChainError
-from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.work.tasks import Earlier, Task
 from haltpoint.runtime.store.rows import Data, Key
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline
-from haltpoint.runtime.streams.topology import PREFIX, Topology
+from haltpoint.runtime.streams.connection import AutoPipeline, Functions
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 
 MOST: Final = 10
 """Earlier tasks that a task gets."""
 
 ROOM: Final = 6000
-"""Characters of their goals and answers together; what does not fit any more is left out, the oldest first."""
+"""Characters of their goals and answers together; tasks that do not fit are left out, the oldest
+first.
+"""
 
 KEPT: Final = 50
 """Tasks of a conversation that are kept, so that their open questions are found."""
@@ -33,44 +35,52 @@ _LONGEST: Final = 2000  # characters of one goal or answer
 
 
 class Conversations:
-    """The conversations of all tenants. `retention`: seconds for which one is kept after its last task."""
+    """The conversations of all tenants.
+
+    `retention`: seconds for which a conversation is kept after its last task.
+    """
 
     def __init__(self, calls: AutoPipeline, topology: Topology, retention: int) -> None:
         self._calls = calls
+        self._functions = Functions(calls, topology)
         self._topology = topology
         self._retention = retention
 
     async def before(self, task: Task) -> tuple[Earlier, ...]:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
-        said = [one for one in await self.kept(task) if one.goal][:MOST]
-        ends = await asyncio.gather(
-            *(self._calls.call("HGET", self._topology.key_of(Key.DATA, one.chain_id), Data.END) for one in said)
-        )
-        found: list[Earlier] = []
+        tasks = [earlier for earlier in await self.kept(task) if earlier.goal]
+        recent = tasks[:MOST]
+        keys = [self._topology.key_of(Key.DATA, earlier.chain_id) for earlier in recent]
+        ends = await asyncio.gather(*(self._calls.call("HGET", key, Data.END) for key in keys))
+        before: list[Earlier] = []
         room = ROOM
-        for one, end in zip(said, ends, strict=True):
-            ended = one if end is None else msgspec.structs.replace(one, answer=_answer(end)[:_LONGEST])
-            room -= len(ended.goal) + len(ended.answer)
+        for earlier, end in zip(recent, ends, strict=True):
+            answer = "" if end is None else _answer(end)[:_LONGEST]
+            room -= len(earlier.goal) + len(answer)
             if room < 0:
                 break
-            found.append(ended)
-        return tuple(reversed(found))
+            before.append(msgspec.structs.replace(earlier, answer=answer))
+        return tuple(reversed(before))
 
     async def kept(self, task: Task) -> list[Earlier]:
         """The last tasks of the task's conversation, as they were submitted, the newest first."""
-        entries = await self._calls.call("ZREVRANGE", self._topology.key_of("conversation", _name(task)), 0, KEPT - 1)
+        key = self._topology.key_of("conversation", _name(task))
+        entries = await self._calls.call("ZREVRANGE", key, 0, KEPT - 1)
         return [msgspec.json.decode(entry, type=Earlier) for entry in entries]
 
     async def keep(self, task: Task, chain_id: str, at: int) -> None:
         """Remember an accepted task; a second time changes nothing."""
-        name, entry = _name(task), Earlier(chain_id=chain_id, goal=task.goal.strip()[:_LONGEST], user=task.user)
-        key = self._topology.stream(self._topology.partition(name), Stream.EVENTS)
-        args: tuple[Argument, ...] = (name, encode(entry), at, KEPT, self._retention)
-        await self._calls.call("FCALL", f"{PREFIX}remember", 1, key, *args)
+        name = _name(task)
+        goal = task.goal.strip()[:_LONGEST]
+        entry = encode(Earlier(chain_id=chain_id, goal=goal, user=task.user))
+        partition = self._topology.partition(name)
+        args = (name, entry, at, KEPT, self._retention)
+        await self._functions.call("remember", partition, *args)
 
     async def answers(self, chain_id: str, request_id: str | None = None) -> str | None:
-        """The request that the task answered which would have become this chain; with a `request_id` it does so now.
-        A repeat of the task answers the same one.
+        """The request that was answered by the task that this chain would have been for.
+
+        With a `request_id` the task answers it now; a repeat of the task answers the same request.
         """
         key = self._topology.key_of("answers", chain_id)
         if request_id is not None:
@@ -80,7 +90,8 @@ class Conversations:
 
 
 def _name(task: Task) -> str:
-    return hashlib.sha256(json.dumps([task.tenant, task.conversation_id]).encode()).hexdigest()
+    text = json.dumps([task.tenant, task.conversation_id])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class _Ended(msgspec.Struct):
@@ -93,5 +104,6 @@ class _Ended(msgspec.Struct):
 def _answer(stored: bytes) -> str:
     """The words with which a chain ended."""
     end = msgspec.json.decode(stored, type=_Ended)
-    failed = "" if end.error is None else f"It failed: {end.error.message}"
-    return end.answer or failed
+    if end.answer or end.error is None:
+        return end.answer or ""
+    return f"It failed: {end.error.message}"

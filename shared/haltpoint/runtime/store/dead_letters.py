@@ -1,31 +1,48 @@
-"""What could not be processed: kept with bytes and reason, told to its chain, given back on demand (R9)."""
+"""Dead letters: entries that cannot be processed, with their bytes and a reason (R9).
 
-from dataclasses import dataclass
+A letter's chain is told of it, as far as its entry still says which message of which chain it was;
+the letter is given back on demand.
+"""
+
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Final
 
-from haltpoint.contracts.base import chain_of
-from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import MessageLost, ThoughtFailed
+import msgspec
+from msgspec import Meta
+
+from haltpoint.contracts.base import Contract, chain_of, value
+from haltpoint.contracts.events import Message, MessageLost, ThoughtFailed
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
-from haltpoint.runtime.store.receipts import encode_data
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
-from haltpoint.runtime.streams.topology import PREFIX, EntryRef, Topology
-from haltpoint.runtime.streams.wire import DeadLetterReason, encode
+from haltpoint.runtime.streams.topology import EntryRef, Topology
+from haltpoint.runtime.streams.wire import (
+    DATA,
+    MAX_MESSAGE,
+    MESSAGE_DEPTH,
+    DeadLetterReason,
+    Rejected,
+    encode,
+    too_deep,
+)
+
+_DATA: Final = DATA.encode()
 
 
 class RequeueStatus(StrEnum):
-    """`gone`: no such letter (any more); `done`: nobody waits for it any more, so it stays."""
+    """What became of a letter that was to be given back."""
 
     REQUEUED = "requeued"
     GONE = "gone"
+    """There is no such letter (any more)."""
     DONE = "done"
+    """Nothing waits for it any more, so it stays."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DeadAction:
-    """The action that an entry was about: its chain gets a failed receipt, or a doubt if it may have taken effect."""
+    """The action of an entry: its chain gets a failed receipt, or a doubt if it may have acted."""
 
     action_id: str
     attempt: int
@@ -33,20 +50,20 @@ class DeadAction:
     trace: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Orphan:
-    """The owner of an entry whose chain gets no message. `about`: the action, thought or request, if one knows."""
+    """The owner of an entry whose chain gets no message."""
 
     chain_id: str
     about: str = ""
+    """The action, thought or request, if the entry names it."""
 
 
 class DeadLetters:
     """For all services."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
-        self._calls = calls
-        self._topology = topology
+        self._functions = Functions(calls, topology)
 
     async def add(
         self,
@@ -56,40 +73,97 @@ class DeadLetters:
         *,
         about: DeadAction | ThoughtFailed | MessageLost | Orphan | None = None,
     ) -> str | None:
-        """Move an entry to its partition's dead letters and tell its chain. The letter's id; None when it was gone.
+        """Move an entry to its partition's dead letters and tell its chain.
 
-        `about` None: not even whose it was can be read.
+        The letter's id; None when it was gone. `about` None: not even its owner can be read.
         """
-        args: list[Argument] = [ref.stream, ref.entry, reason, detail.encode(errors="replace")]
-        match about:
-            case None:
-                args.append("")
-            case Orphan():
-                args += (about.chain_id, "", about.about)
-            case DeadAction():
-                chain = chain_of(about.action_id)
-                head, tail = completed_parts(about.action_id, about.attempt, chain, about.trace)
-                failed, in_doubt = _failed(ErrorType.SERVER, about.message), _failed(ErrorType.IN_DOUBT, about.message)
-                args += (chain, "action", about.action_id, head, failed, in_doubt, tail)
-            case ThoughtFailed():
-                data = encode_data(about)
-                thought = about.data.thought_id
-                head = split_message(encode(about), data)
-                args += (chain_of(thought), "thought", thought, head, data)
-            case MessageLost():
-                args += (about.subject, "lost", "", encode(about))
-        status, letter = await self._function("dead_letter", ref.partition, *args)
+        words = detail.encode(errors="replace")
+        args = (ref.stream, ref.entry, reason, words, *_told(about))
+        status, letter = await self._functions.call("dead_letter", ref.partition, *args)
         return letter.decode() if status == b"moved" else None
 
     async def requeue(self, partition: int, letter: str) -> RequeueStatus:
         """Give a dead letter back to its stream, once."""
-        return RequeueStatus((await self._function("requeue", partition, letter)).decode())
-
-    async def _function(self, name: str, partition: int, *args: Argument) -> Any:
-        key = self._topology.stream(partition, Stream.EVENTS)
-        return await self._calls.call("FCALL", PREFIX + name, 1, key, *args)
+        reply = await self._functions.call("requeue", partition, letter)
+        return RequeueStatus(reply.decode())
 
 
-def _failed(kind: ErrorType, message: str) -> bytes:
+def _told(about: DeadAction | ThoughtFailed | MessageLost | Orphan | None) -> tuple[Argument, ...]:
+    """The arguments that say which chain is told, and how (see lua/dead_letters.lua)."""
+    match about:
+        case None:
+            return ("",)
+        case Orphan():
+            return (about.chain_id, "", about.about)
+        case DeadAction():
+            action = about.action_id
+            chain = chain_of(action)
+            head, tail = completed_parts(action, about.attempt, chain, about.trace)
+            failed = _outcome(ErrorType.SERVER, about.message)
+            in_doubt = _outcome(ErrorType.IN_DOUBT, about.message)
+            return (chain, "action", action, head, failed, in_doubt, tail)
+        case ThoughtFailed():
+            thought = about.data.thought_id
+            data = encode(about.data)
+            head = split_message(encode(about), data)
+            return (chain_of(thought), "thought", thought, head, data)
+        case MessageLost():
+            return (about.subject, "lost", "", encode(about))
+
+
+def _outcome(kind: ErrorType, message: str) -> bytes:
     fault = ErrorInfo(kind, message, recoverable=False)
     return encode(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+
+
+class _Label(Contract):
+    """All that an entry must have for its chain to be told."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=512)]
+    subject: Annotated[str, Meta(min_length=1, max_length=512)]
+
+
+def loss_of(fields: Mapping[bytes, bytes], rejected: Rejected) -> MessageLost | Orphan | None:
+    """The message for the chain of an entry that is no message; None: it names no chain.
+
+    The chain hears nothing if another release reads the entry. Never raises. The answer may be a
+    lie: the author of the entry may have put any id and chain on it.
+    """
+    if rejected.reason is DeadLetterReason.UNKNOWN_VERSION:
+        return owner_of(fields)
+    label = _label_of(fields)
+    if label is None:
+        return None
+    return _lost(label.id, label.subject, f"{rejected.reason.value}: {rejected.detail}")
+
+
+def owner_of(fields: Mapping[bytes, bytes]) -> Orphan | None:
+    """The owner that an entry names, if no chain waits for it."""
+    label = _label_of(fields)
+    if label is None:
+        return None
+    about = label.id.partition("/")[0]  # the ids of messages are `<what it is about>[/<more>]`
+    return Orphan(label.subject, about)
+
+
+def loss_of_message(message: Message, reason: str) -> MessageLost | Orphan:
+    """The message.lost to send; an orphan for a lost message.lost."""
+    if isinstance(message, MessageLost) or not message.subject:
+        return Orphan(message.subject)
+    return _lost(message.id, message.subject, reason)
+
+
+def _label_of(fields: Mapping[bytes, bytes]) -> _Label | None:
+    data = fields.get(_DATA, b"")
+    if len(data) > MAX_MESSAGE or too_deep(data, MESSAGE_DEPTH):
+        return None
+    try:
+        return msgspec.json.decode(data, type=_Label)
+    except ValueError:  # of any kind: it is no JSON, or no such fields
+        return None
+
+
+def _lost(message_id: str, chain_id: str, reason: str) -> MessageLost:
+    data = MessageLost.Data(message_id=message_id, reason=reason[:1000])
+    name = f"{message_id}/lost"
+    return MessageLost(id=name[:512], source="haltpoint/dead-letters", subject=chain_id, data=data)

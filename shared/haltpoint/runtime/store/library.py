@@ -1,18 +1,18 @@
 """The function library: every change of state that must be whole is one function of it.
 
-The library's name carries its version, and so do the names of its functions, so that N and N+1 live side by side while
-the services are replaced. Loaded by `haltpoint init`; a normal service only checks.
+The library's name carries its version, and so do the names of its functions, so that N and N+1 live
+side by side while the services are replaced. Loaded by `haltpoint init`; a normal service only
+checks.
 """
 
-import hashlib
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from haltpoint.runtime.store.rows import lua_names
-from haltpoint.runtime.streams.topology import FORM
+from haltpoint.runtime.store.rows import ActionState, Data, Head, Key, Kind, Part
+from haltpoint.runtime.streams.topology import FORM, PREFIX
 
 NAME: Final = f"haltpoint_{FORM}"
 
@@ -32,7 +32,17 @@ _PARTS: Final = (
     "limits",
     "effects",
 )
-"""Files in the order in which they are joined, behind the names of `rows`: what one defines, the next ones use."""
+"""Files in the order in which they are joined: a file uses the definitions of those before it."""
+
+_NAMES: Final = {
+    "KEY": Key,
+    "HEAD": Head,
+    "DATA": Data,
+    "PART": Part,
+    "STATE": ActionState,
+    "KIND": Kind,
+}
+"""Tables of `rows` that stand before the files."""
 
 
 class LibraryError(Exception):
@@ -44,7 +54,7 @@ def source() -> str:
     """The whole library as one Lua script, beginning with its `#!lua name=` line."""
     folder = files("haltpoint.runtime.store") / "lua"
     parts = [(folder / f"{part}.lua").read_text("utf-8") for part in _PARTS]
-    return "\n".join([f"#!lua name={NAME}", lua_names(), *parts])
+    return "\n".join([f"#!lua name={NAME}", _names(), *parts])
 
 
 async def load(redis: Redis) -> None:
@@ -57,15 +67,22 @@ async def check(redis: Redis) -> None:
     reply = await redis.function_list(NAME, withcode=True)
     if not reply:
         raise LibraryError(f"the function library {NAME} is not loaded; run: haltpoint init")
-    if _digest(_field(reply[0], b"library_code")) != _digest(source().encode()):
+    code = _field(reply[0], b"library_code")
+    if code != source().encode():
         raise LibraryError(f"the function library {NAME} is of another build; run: haltpoint init")
+
+
+def _names() -> str:
+    """The names of `rows` as Lua: PREFIX, KEY.CHAIN, HEAD.VERSION, ..."""
+    lines = [f"local PREFIX = '{PREFIX}'"]
+    for table, members in _NAMES.items():
+        fields = ", ".join(f"{member.name} = '{member.value}'" for member in members)
+        lines.append(f"local {table} = {{ {fields} }}")
+    return "\n".join(lines)
 
 
 def _field(reply: Any, name: bytes) -> bytes:
     """A field of a reply that is a map in RESP3 and a flat list in RESP2."""
-    table = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
-    return bytes(table[name])
-
-
-def _digest(code: bytes) -> str:
-    return hashlib.sha256(code).hexdigest()
+    if not isinstance(reply, dict):
+        reply = dict(zip(reply[::2], reply[1::2], strict=True))
+    return bytes(reply[name])

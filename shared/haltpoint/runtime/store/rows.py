@@ -1,12 +1,15 @@
-"""What is stored: every key of a chain and every field of it, with who writes it. Python and Lua read it from here.
+"""The rows: every key of a chain and every field of it, with its writers, for Python and Lua.
 
-A chain has three keys in its partition. The commit that ends it gives all three the same expiry; nothing else expires.
+A chain has three keys in its partition. The commit that ends it gives all three the same expiry;
+nothing else expires.
 
-- `chain:<id>`, a hash of values of at most 64 bytes (one longer value triples what Redis takes for it). The fields of
-  `Head` and one `s<i>` for each step are written by `submit` and `commit`. An action has one field, its id inside the
-  chain (`<step>.<n>`): see `ActionRow`; `commit` writes it, and `claim`, `release`, `dead_letter` and `requeue` change
-  it without a new version. A question has one, `r<n>`: its state and its deadline; `answer` and `fire_due` change it.
-- `data:<id>`, a hash of what is written once: `Data`, an action's call, a thought, a question, and their outcomes.
+- `chain:<id>`, a hash of values of at most 64 bytes (a longer value triples what Redis takes for
+  it). The fields of `Head` and one `s<i>` for each step are written by `submit` and `commit`. An
+  action has one field, its id inside the chain (`<step>.<n>`): see `ActionRow`; `commit` writes it,
+  and `claim`, `release`, `dead_letter` and `requeue` change it without a new version. A question
+  has one, `r<n>`: its state and its deadline; `answer` and `fire_due` change it.
+- `data:<id>`, a hash of texts that are written once: `Data`, an action's call, a thought, a
+  question, and their outcomes.
 - `log:<id>`, a list: each input with the time and its facts (`LogLine`), written by `commit`.
 
 Ids inside a chain are stored without the chain's own id, also in the log.
@@ -18,7 +21,7 @@ from typing import Final, Self
 
 from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.runtime.streams.topology import FORM, PREFIX
+from haltpoint.runtime.streams.topology import FORM
 
 Fields = Mapping[bytes, bytes]
 """A hash of Redis."""
@@ -73,33 +76,38 @@ class Data(StrEnum):
 
 
 class Part(StrEnum):
-    """What follows the local id of an action or a question, and a dot, in `data:<id>`.
+    """The end of a field of `data:<id>` about an action or a question, behind its local id and a dot.
 
-    CALL: tool and arguments, on lines of their own. RECEIPT: what a worker or a child reported, see `Receipt`; of an
-    attempt that was run again it is under RECEIPT and the attempt's number. RESOLUTION: what a person made of it.
-    ANSWER: when, token, answer and by whom, on lines of their own. APPROVAL: a person's yes to a call: its digest,
-    until when (ms), `open` or `consumed`, and by whom on the next line. A thought and a question are under their id
-    alone.
+    A thought and a question are under their id alone.
     """
 
     CALL = "call"
+    """Tool and arguments, a line each."""
     RECEIPT = "receipt"
+    """The report of a worker or a child, see `Receipt`; of an attempt that was run again it has the
+    attempt's number behind it.
+    """
     RESOLUTION = "resolution"
+    """A person's outcome in its place."""
     ANSWER = "answer"
+    """Time, token, answer and author, a line each."""
     APPROVAL = "approval"
+    """A person's yes to a call: its digest, its end (ms), `open` or `consumed`; the author on the
+    next line.
+    """
 
 
 class ActionState(StrEnum):
-    """How far an action's current entry is. `in_doubt`: a worker started it, and it may not run again.
-
-    `child`: a chain of its own carries it out. `recorded`: it was written down, and no worker is asked.
-    """
+    """How far an action's current entry is."""
 
     SENT = "sent"
     STARTED = "started"
     IN_DOUBT = "in_doubt"
+    """A worker started it, and it may not run again."""
     CHILD = "child"
+    """Another chain carries it out."""
     RECORDED = "recorded"
+    """It was written down, and no worker is asked."""
 
 
 class Kind(StrEnum):
@@ -129,7 +137,7 @@ class ActionRow:
 
 @value
 class Receipt:
-    """What is known of an action, as JSON text: the outcome, and the data of its result if there are any."""
+    """The outcome of an action, and the data of its result if there are any, as JSON text."""
 
     kind: Kind
     outcome: str
@@ -209,35 +217,41 @@ def request_parts(name: str) -> tuple[str, str]:
 def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
     """An action by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
-    row, call = head.get(place.encode()), data.get(f"{place}.{Part.CALL}".encode())
+    row = head.get(place.encode())
+    call = data.get(f"{place}.{Part.CALL}".encode())
     if row is None or call is None:
         return None
-    found = ActionRow.parse(row)
+    action = ActionRow.parse(row)
     tool, arguments = call.decode(errors="replace").split("\n", 1)
-    earlier = {number: _receipt(data, f"{place}.{Part.RECEIPT}.{number}") for number in range(1, found.attempt + 1)}
+    earlier: dict[int, Receipt] = {}
+    for attempt in range(1, action.attempt + 1):
+        receipt = _receipt(data, f"{place}.{Part.RECEIPT}.{attempt}")
+        if receipt is not None:
+            earlier[attempt] = receipt
     return StoredAction(
-        name,
-        found,
-        tool,
-        arguments,
-        _receipt(data, f"{place}.{Part.RECEIPT}"),
-        _receipt(data, f"{place}.{Part.RESOLUTION}"),
-        {number: receipt for number, receipt in earlier.items() if receipt is not None},
+        id=name,
+        row=action,
+        tool=tool,
+        arguments=arguments,
+        receipt=_receipt(data, f"{place}.{Part.RECEIPT}"),
+        resolution=_receipt(data, f"{place}.{Part.RESOLUTION}"),
+        earlier=earlier,
     )
 
 
 def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
     """A question by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
-    state, question = head.get(place.encode()), data.get(place.encode())
+    state = head.get(place.encode())
+    question = data.get(place.encode())
     if state is None or question is None:
         return None
     status = RequestStatus(state.decode().partition(" ")[0])
     answered = data.get(f"{place}.{Part.ANSWER}".encode())
     if answered is None:
         return StoredRequest(name, status, question)
-    at, _, answer, by = answered.decode(errors="replace").split("\n", 3)
-    return StoredRequest(name, status, question, int(at), answer, by)
+    since, _, answer, by = answered.decode(errors="replace").split("\n", 3)
+    return StoredRequest(name, status, question, int(since), answer, by)
 
 
 def _receipt(data: Fields, field: str) -> Receipt | None:
@@ -248,17 +262,3 @@ def _receipt(data: Fields, field: str) -> Receipt | None:
 def thought_of(text: bytes) -> StoredThought:
     """A thought out of its field."""
     return StoredThought(*text.decode(errors="replace").split("\n", 2))
-
-
-def lua_names() -> str:
-    """The same names for the functions: PREFIX, KEY.CHAIN, HEAD.VERSION, ..."""
-    tables: Final[tuple[tuple[str, type[StrEnum]], ...]] = (
-        ("KEY", Key),
-        ("HEAD", Head),
-        ("DATA", Data),
-        ("PART", Part),
-        ("STATE", ActionState),
-        ("KIND", Kind),
-    )
-    rows = ((name, ", ".join(f"{one.name} = '{one.value}'" for one in names)) for name, names in tables)
-    return "\n".join([f"local PREFIX = '{PREFIX}'", *(f"local {name} = {{ {row} }}" for name, row in rows)])

@@ -7,15 +7,17 @@ from typing import Any, Final
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline
-from haltpoint.runtime.streams.topology import PREFIX, Topology
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
+from haltpoint.runtime.streams.topology import Topology
 
 PATIENCE: Final = 0.3
-"""Seconds that a worker waits for a call's moment itself: what rests comes back up to 0.25 s late, all at once."""
+"""Seconds that a worker waits for a call's moment itself: a call that rests comes back up to 0.25 s
+late, with all others.
+"""
 
 
 class Turn(StrEnum):
-    """`go`: it begins. `rest`: not now."""
+    """Whether a call begins now."""
 
     GO = "go"
     REST = "rest"
@@ -23,7 +25,7 @@ class Turn(StrEnum):
 
 @value
 class Reserved:
-    """When a call may begin, or come back (`seconds` from now), and because of what it rests."""
+    """When a call may begin, or come back (`seconds` from now), and the reason of its rest."""
 
     turn: Turn
     seconds: float
@@ -52,48 +54,55 @@ def words_of(limit: Limit, tool: str, tenant: str | None) -> str:
 
 
 class LimitStore:
-    """A worker's side of the limits. `lease` (seconds): how long a place is kept without being renewed."""
+    """A worker's side of the limits.
+
+    `lease` (seconds): how long a place is kept without being renewed.
+    """
 
     def __init__(self, calls: AutoPipeline, topology: Topology, lease: float) -> None:
-        self._calls = calls
+        self._functions = Functions(calls, topology)
         self._topology = topology
         self._lease = round(lease * 1000)
 
     async def reserve(self, spec: ToolSpec, action: str, caller: str, tenant: str | None, deadline: int) -> Reserved:
-        """Let a call begin now, or say when to come back: it has no place in a line that ends after its `deadline` (ms
-        since the epoch). Raises redis-py's errors.
+        """Let a call begin now, or say when to come back. Raises redis-py's errors.
+
+        A call has no place in a line that ends after its `deadline` (ms since the epoch).
         """
-        args: list[Argument] = []
-        for one in spec.limits:
-            rate = one.kind is LimitKind.RATE
-            size, every = (one.burst, one.seconds * 1000 / one.calls) if rate else (one.calls, 0.0)
-            args += (one.kind.value, name_of(one, spec.name, tenant), every, size, words_of(one, spec.name, tenant))
-        times = round(PATIENCE * 1000), self._lease, deadline
-        turn, ms, words = await self._function("reserve", spec.queue, spec.queue, action, caller, *times, *args)
+        times = (round(PATIENCE * 1000), self._lease, deadline)
+        args: list[Argument] = [action, caller, *times]
+        for limit in spec.limits:
+            size, every = limit.calls, 0.0
+            if limit.kind is LimitKind.RATE:
+                size, every = limit.burst, limit.seconds * 1000 / limit.calls
+            name = name_of(limit, spec.name, tenant)
+            args += (limit.kind.value, name, every, size, words_of(limit, spec.name, tenant))
+        turn, ms, words = await self._call("reserve", spec.queue, spec.queue, *args)
         return Reserved(Turn(turn.decode()), ms / 1000, words.decode(errors="replace"))
 
     def rest(self, queue: str, action: str, seconds: float, words: str) -> "asyncio.Future[Any]":
         """Let people see that a call comes back in so many seconds, and why."""
-        return self._function("rest", queue, queue, action, round(seconds * 1000), words)
+        return self._call("rest", queue, queue, action, round(seconds * 1000), words)
 
     def give_back(self, place: Place, seconds: float) -> "asyncio.Future[Any]":
         """Free the places of a call that has ended after so many seconds."""
-        return self._function("give_back", place.queue, place.caller, round(seconds * 1000), *place.names)
+        ms = round(seconds * 1000)
+        return self._call("give_back", place.queue, place.caller, ms, *place.names)
 
     async def renew(self, places: Iterable[Place]) -> None:
         """Keep these places for another lease."""
         queues: dict[str, list[Argument]] = {}
-        for one in places:
-            for name in one.names:
-                queues.setdefault(one.queue, []).extend((name, one.caller))
-        await asyncio.gather(*(self._function("renew", queue, self._lease, *args) for queue, args in queues.items()))
+        for place in places:
+            args = queues.setdefault(place.queue, [self._lease])
+            for name in place.names:
+                args += (name, place.caller)
+        await asyncio.gather(*(self._call("renew", queue, *args) for queue, args in queues.items()))
 
-    def _function(self, name: str, queue: str, *args: Argument) -> "asyncio.Future[Any]":
-        partition = self._topology.partition(queue)
-        return self._calls.call("FCALL", PREFIX + name, 1, self._topology.key(partition, "events"), *args)
+    def _call(self, name: str, queue: str, *args: Argument) -> "asyncio.Future[Any]":
+        return self._functions.call(name, self._topology.partition(queue), *args)
 
 
 def resting_keys(topology: Topology, queue: str) -> tuple[str, str]:
-    """The calls of a queue that rest for a limit, by the moment (ms) when they come back; and a hash: for which."""
+    """The calls of a queue that rest, by the moment (ms) of their return; and a hash of the limits."""
     key = topology.key(topology.partition(queue), "resting", queue)
     return key, f"{key}:why"
