@@ -9,6 +9,7 @@ import msgspec
 from evals.case import Case
 from haltpoint.contracts.work.tasks import Style
 from haltpoint.testing.conversation import Conversation
+from haltpoint.testing.script import bounds
 
 Facts = dict[str, Any]
 
@@ -30,15 +31,10 @@ def facts(case: Case, asked: Conversation) -> Facts:
 
 def reading(case: Case) -> Facts:
     """The bounds that the goal sets, but for what is misread."""
-    asked = () if case.traits.reads else (case.tool,)
-    limited = asked if case.condition else ()
-    return {
-        "required_tools": asked,
-        "optional_tools": [],
-        "ask_before": [] if case.misread else limited,
-        "forbidden": [] if case.misread else case.forbidden,
-        "conditions": [],
-    }
+    asked = [] if case.traits.reads else [case.tool]
+    if case.misread or not case.condition:
+        return dict(bounds(required=asked))
+    return dict(bounds(required=asked, ask_before=asked, forbidden=[*case.forbidden]))
 
 
 def _of_case(case: Case) -> Facts:

@@ -28,7 +28,7 @@ result, results.<tool>.<path> in the last one of a tool; `|` separates alternati
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -41,6 +41,7 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.testing.conversation import Conversation
 
+_BOUNDS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden", "conditions")
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 
 
@@ -210,27 +211,18 @@ class Following:
         return self._read(talk) if about_goal else None
 
     def _read(self, talk: Conversation) -> Spoken:
+        """What a goal asks of tools, for scripts that do not say it: all that they call may be called."""
         called: set[str] = set()
         for rule in self.script.rules:
             calls = rule.say.calls if rule.say else ()
             called.update(call.name for call in calls)
-        return -1, Rule(say=reads(talk, called)), {}
-
-
-def reads(talk: Conversation, tools: Collection[str]) -> Say:
-    """What a goal asks of tools, for scripts that do not say it: any of these tools may be called."""
-    return Say(content=bounds(optional=[name for name in talk.shown if name in tools]))
+        optional = [name for name in talk.shown if name in called]
+        return -1, Rule(say=Say(content=bounds(optional=optional))), {}
 
 
 def bounds(**lists: list[str]) -> dict[str, list[str]]:
     """A reading of a goal: `required`, `optional`, `ask_before`, `forbidden`, `conditions`."""
-    return {
-        "required_tools": lists.get("required", []),
-        "optional_tools": lists.get("optional", []),
-        "ask_before": lists.get("ask_before", []),
-        "forbidden": lists.get("forbidden", []),
-        "conditions": lists.get("conditions", []),
-    }
+    return {name: lists.get(name.removesuffix("_tools"), []) for name in _BOUNDS}
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
