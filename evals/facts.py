@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from evals.case import Case
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Style
 from haltpoint.testing.conversation import Conversation
 from haltpoint.testing.script import bounds
@@ -20,8 +21,6 @@ SENSELESS: Final = {
     "megabytes": "x" * 5_000_000,
 }
 """Texts that are too long to be written into kinds.yaml."""
-
-AGENTS: Final = {"keeper", "reader", "booker"}
 
 
 def facts(case: Case, asked: Conversation) -> Facts:
@@ -59,7 +58,7 @@ def _of_request(case: Case, asked: Conversation) -> Facts:
     again = attempt <= case.patience
     succeeded = {tool for tool, result in asked.results if _is_success(result)}
     done = case.tool in succeeded
-    handed_on = not AGENTS.isdisjoint(asked.answered)
+    routes, handed_on = asked.step == ROUTE, ROUTE in asked.answered
     open_ended = asked.thought == "reason" and case.style is Style.REACT
     data: Facts = {}
     for _, result in asked.results:
@@ -68,9 +67,10 @@ def _of_request(case: Case, asked: Conversation) -> Facts:
     picked = data.get("answer")
     return {
         asked.thought or "": True,
-        "acts": asked.thought == "act" or (open_ended and not done),  # a call is due
+        "acts": (asked.thought == "act" and not routes) or (open_ended and not done),  # a call is due
         "speaks": asked.thought == "answer" or (open_ended and done),  # the last words are due
-        "decides": asked.thought == "route" and again and not handed_on,
+        "route": routes,  # a supervisor's turn
+        "decides": routes and again and not handed_on,
         "turn": asked.turn,
         "tries": (asked.turn or 1) + attempt - 1,  # proposals of this step, with this one
         "first": attempt == 1,

@@ -164,12 +164,10 @@ def second_cards(history: History) -> int:
 
 def misrouted(history: History) -> int:
     """Agents that got a task without a decision, or that are none of the supervisor's."""
-    chosen: set[str] = set()
-    for decision in details(history.events, "chain.routed"):
-        chosen.update(decision["target_agents"])
+    chosen = [decision["target_agent"] for decision in details(history.events, "chain.routed")]
     calls = details(history.events, "action.dispatched")
-    agents = {call["tool"] for call in calls if "child" in call}
-    return len(agents - (chosen - {"stranger"}))
+    handed_on = [call for call in calls if "child" in call]
+    return max(0, len(handed_on) - len(chosen)) + chosen.count("stranger")
 
 
 def needless(history: History) -> int:

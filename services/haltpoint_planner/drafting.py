@@ -13,18 +13,20 @@ A text that a model only thinks (<think>) is not what it says: nothing is called
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from haltpoint.chain.checks.end_tool import IMPOSSIBLE
 from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.tools import END_STEP, ToolKind, ToolSpec
+from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint_planner.decisions import decision_in
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
 from haltpoint_planner.parsing.only_calls import MARKERS, called_in, only_calls, quoted_calls
@@ -98,6 +100,8 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
     if len(reply.content) > MAX_BODY:
         draft.words.append(without_surrogates(reply.content[: MAX_CONTENT + 1]))
         draft.faults.append(f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read")
+    elif (decision := _decision(reply, tools)) is not None:
+        _add_call(draft, ROUTE, decision)
     elif reply.content:
         _read_words(draft, reply.content, calls_too=not reply.calls, corrected=corrected)
     content = "\n".join(word for word in draft.words if word)
@@ -121,15 +125,12 @@ def _end_of(draft: _Draft, content: str) -> tuple[ProposedCall, ...]:
     return (ProposedCall(tool=END_STEP, arguments={"outcome": IMPOSSIBLE, "reason": reason}),)
 
 
-def agent_named(name: str, tools: Mapping[str, ToolSpec]) -> str:
-    """The agent that a model names, in whatever case."""
-    return in_any_case(name, (one for one, spec in tools.items() if spec.kind is ToolKind.AGENT))
-
-
-def in_any_case(name: str, names: Iterable[str]) -> str:
-    """The one of these names that is meant, also in another case; else the name itself."""
-    alike = [one for one in names if one.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else name
+def _decision(reply: Reply, tools: Mapping[str, ToolSpec]) -> dict[str, Any] | None:
+    """The arguments of `route` where the words are a decision who works on the task (I3)."""
+    if ROUTE not in tools or reply.calls:
+        return None
+    words = take_apart(without_surrogates(reply.content))
+    return decision_in(words.values, words.prose)
 
 
 def said(reply: Reply) -> str:
@@ -265,7 +266,7 @@ def _in_doubt(read: Sequence[tuple[Found, Said | None]], tools: Mapping[str, Too
     if not any(found.tool or (said and said.calls) for found, said in read):
         return ""
     names = [bare_name(name) for found, _ in read for name in called_in(found, tools)]
-    if any(agent_named(name, tools) in tools for name in names):
+    if any(name in tools for name in names):
         return BESIDE_WORDS if beside else ""
     name = next(filter(None, names), "")[:_SHORT]
     return f"no tool is called {name!r}" if name else "a call names no tool"
@@ -299,7 +300,6 @@ def _take(draft: _Draft, said: Said, *, calls_too: bool) -> None:
 def _add_call(draft: _Draft, name: str, arguments: object, *, expected: object = None) -> None:
     """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
     tool = without_surrogates(bare_name(name))
-    tool = tool if tool in draft.tools else agent_named(tool, draft.tools)
     if not tool or len(tool) > _TOOL_NAME:
         draft.faults.append(f"a call names no tool: {tool[:_SHORT]!r}" if tool else "a call names no tool")
         return

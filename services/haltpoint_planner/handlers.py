@@ -20,7 +20,6 @@ from haltpoint.contracts.commands import ToPlanner
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.secrets import starred, without_secrets
-from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
@@ -220,9 +219,7 @@ class PlannerHandler:
                 _log.warning(
                     f"a reply reached its limit of tokens and is cut off; raise {limit}", kind=request.kind.value
                 )
-            task = context.task
-            routes = task.agent == SUPERVISOR
-            thought = reply_to(message, reply, context.known, task.goal, self._phrases, routes=routes)
+            thought = reply_to(message, reply, context.known, self._phrases)
             outcome = await self._receipt_store.record_thought(ref, thought, words_of(reply))
             _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
 

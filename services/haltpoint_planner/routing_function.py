@@ -7,37 +7,46 @@ It gets the goal, the task's context, and the names of the agents that there are
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from haltpoint.contracts.work.routing import Decided
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError, in_words
-from haltpoint_planner.drafting import in_any_case
 from haltpoint_planner.parsing.json_text import without_surrogates
-from haltpoint_planner.route_drafting import NAME, REASONING, judged
 
 PATIENCE: Final = 30.0
 """Seconds that the function has."""
+
+_NAME, _REASONING = 128, 2000
+"""Characters of an agent's name and of a reason that are kept."""
 
 _CODE: Final = "HP-311"
 _FIX: Final = "Correct the function"
 
 
-async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]) -> Decided:
-    """Call the function. Raises HaltpointError HP-311 when it cannot be loaded, fails, takes too long, or returns
-    something else.
+async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Call the function; its decision as the arguments of `route`. Raises HaltpointError HP-311 when it cannot be
+    loaded, fails, takes too long, or returns something else.
     """
     function = dotted_path.function(path, _CODE, "routing function")
     try:
-        return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)), names)
+        return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)))
     except dotted_path.TooSlowError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", str(error), _FIX) from error
     except Exception as error:
         raise HaltpointError(_CODE, f"{path} failed", in_words(error), _FIX) from error
 
 
-def _read(said: object, names: Sequence[str]) -> Decided:
+def _read(said: object) -> dict[str, Any]:
     """What it returned: a name is a decision that it is sure of. Raises TypeError for anything else."""
     given: Any = {"target_agent": said, "confidence": 1.0} if isinstance(said, str) else said
     if not isinstance(given, dict) or not isinstance(given.get("target_agent"), str):
         raise TypeError(f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent")
-    name, reasoning = in_any_case(given["target_agent"], names)[:NAME], str(given.get("reasoning") or "")[:REASONING]
-    return judged((without_surrogates(name),), without_surrogates(reasoning), given.get("confidence"))
+    return {
+        "target_agent": without_surrogates(given["target_agent"][:_NAME]),
+        "reasoning": without_surrogates(str(given.get("reasoning") or "")[:_REASONING]),
+        "confidence": _confidence(given.get("confidence")),
+    }
+
+
+def _confidence(sure: Any) -> float:
+    """A confidence that is no number from 0 to 1 counts as 0."""
+    is_number = isinstance(sure, int | float) and not isinstance(sure, bool)
+    return abs(float(sure)) if is_number and 0 <= sure <= 1 else 0.0  # -0.0 is 0

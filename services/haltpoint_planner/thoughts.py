@@ -13,8 +13,8 @@ from haltpoint.contracts.commands import ToPlanner
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import END_STEP, ToolSpec
-from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.routing import Decided
+from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
@@ -26,7 +26,6 @@ from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import asked_in_place, draft_plan
-from haltpoint_planner.route_drafting import draft_decision
 
 MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
 _ENGLISH: Final = Phrases()
@@ -37,15 +36,12 @@ def reply_to(
     message: ToPlanner,
     reply: Reply,
     tools: Mapping[str, ToolSpec],
-    goal: str = "",
     phrases: Phrases = _ENGLISH,
-    *,
-    routes: bool = False,
 ) -> Thought:
     """What the executor gets for a reply of the model: bounds, a plan, a proposal or an answer. Never raises.
 
     `tools` are all that are known: calls are recognised by them. Which may be called the executor decides.
-    `goal` is what the task asks for, `phrases` are the runtime's own words; `routes`: a supervisor's model speaks.
+    `phrases` are the runtime's own words.
     """
     request, envelope = message.data, _envelope(message)
     corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
@@ -61,27 +57,23 @@ def reply_to(
             about |= {"fault": drafted, "question": asked_in_place(reply)}
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            if request.kind is ThoughtKind.ROUTE:
-                proposal = draft_decision(reply, tools, goal, corrected=corrected)
-            else:
-                proposal = draft_proposal(reply, tools, corrected=corrected)
+            proposal = draft_proposal(reply, tools, corrected=corrected)
             if not proposal.calls:
                 proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
-            form = partial(draft_decision, goal=goal) if routes else draft_proposal
-            draft = partial(form, reply, tools)
+            draft = partial(draft_proposal, reply, tools)
             answer = _answer(reply, request.thought_id, draft, tools, phrases, corrected=corrected)
             return AnswerDrafted(**envelope, data=answer)
         case _:
             assert_never(request.kind)
 
 
-def chosen(message: ToPlanner, decided: Decided) -> ActionProposed:
-    """Whom a function chose for the task."""
-    thought = message.data.thought_id
-    data = ActionProposed.Data(thought_id=thought, step_id="", proposal=Proposal(routing=decided))
+def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
+    """Whom a function chose for the task, as a model would say it."""
+    thought, call = message.data.thought_id, ProposedCall(tool=ROUTE, arguments=decision)
+    data = ActionProposed.Data(thought_id=thought, step_id="", proposal=Proposal(calls=(call,)))
     return ActionProposed(**_envelope(message), data=data)
 
 
@@ -100,17 +92,14 @@ def _answer(
     corrected: bool,
 ) -> AnswerDrafted.Data:
     """An answer is words; a reply that is a call is reported as one, since no tool can be called any more, and so is a
-    supervisor's decision, which `draft` reads (I2). Calls beside words are words from the first.
+    supervisor's decision (I3). Calls beside words are words from the first.
     """
     proposal = draft(corrected=True)
     first = proposal if corrected or proposal.faults else draft()
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
-    called = (
-        tuple(call.tool for call in proposal.calls if call.tool != END_STEP)
-        if reply.calls or proposal.routing or not beside
-        else ()
-    )
+    read = reply.calls or not beside
+    called = tuple(call.tool for call in proposal.calls if call.tool != END_STEP) if read else ()
     # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
     calls = reply.calls or only_calls(told, (), tools)
     in_words = len(whole) <= MAX_BODY and not calls and quoted(whole) and quoted(told)

@@ -11,10 +11,12 @@ import signal
 from pathlib import Path
 from typing import Any, Final
 
+from haltpoint.chain.checks import human_tool
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.views.views import Views
@@ -37,18 +39,24 @@ FILE: Final = Agents(
 )
 
 
+_QUESTION: Final = {"name": human_tool.NAME, "arguments": {"question": "Which colour for {{goal.what}}?"}}
+
+
+def _handed_on(agent: str) -> dict[str, Any]:
+    return {"name": ROUTE, "arguments": {"target_agent": agent, "task": f"{agent}: {{{{goal.what}}}}"}}
+
+
 def rules() -> list[dict[str, Any]]:
     """Each hands its task on and passes the words back that come from below; the last one asks a person."""
     found = list[dict[str, Any]]()
-    for name, below in zip(LEVELS, (*LEVELS[1:], "askHuman"), strict=True):
+    for name, below in zip(LEVELS, (*LEVELS[1:], human_tool.NAME), strict=True):
         goal = rf"^{name}: (?P<what>\w+)$"
-        path = "answer" if below == "askHuman" else "text"
-        asks = {"question": "Which colour for {{goal.what}}?"} if below == "askHuman" else {}
-        arguments = asks or {"task": f"{below}: {{{{goal.what}}}}"}
-        words = f"{{{{results.{below}.data.{path}}}}}"
+        call, words = _handed_on(below), "{{result.data.text}}"
+        if below == human_tool.NAME:
+            call, words = _QUESTION, "{{result.data.answer}}"
         found += [
-            {"when": {"goal": goal, "results": [below]}, "say": {"content": words}},
-            {"when": {"goal": goal}, "say": {"calls": [{"name": below, "arguments": arguments}]}},
+            {"when": {"goal": goal, "results": [call["name"]]}, "say": {"content": words}},
+            {"when": {"goal": goal}, "say": {"calls": [call]}},
         ]
     return found
 

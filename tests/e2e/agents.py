@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from haltpoint.contracts.work.routing import ROUTE
 from tests.e2e.stubborn import when
 
 AGENTS_FILE: Final = """
@@ -38,6 +39,10 @@ def _call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"calls": [{"name": name, "arguments": arguments}]}
 
 
+def _route(agent: str, task: str) -> dict[str, Any]:
+    return _call(ROUTE, target_agent=agent, task=task)
+
+
 _DELIVER: Final = r"^Deliver to (?P<name>\w+): (?P<words>.+)"
 _FOUND: Final = "{{results.lookup_contacts.data.contact_id}}"
 _BRIEF: Final = r"^Brief (?P<name>\w+) (?P<words>.+)"
@@ -48,19 +53,19 @@ _PASS: Final = r"^Pass (?P<id>\w+) the words (?P<words>.+)"
 _MADE_UP: Final = r"^Blurt to (?P<name>\w+): (?P<words>.+)"
 
 AGENTS: Final[list[dict[str, Any]]] = [
-    when("reason", _BRIEF, {"content": "It was delivered."}, results=["courier"]),
+    when("reason", _BRIEF, {"content": "It was delivered."}, results=["route"]),
     when(
         "reason",
         _BRIEF,
-        _call("courier", task="Deliver to {{goal.name}}: {{goal.words}}"),
+        _route("courier", "Deliver to {{goal.name}}: {{goal.words}}"),
     ),
     when("reason", _DELIVER, _call("lookup_contacts", query="{{goal.name}}"), without=["lookup_contacts"]),
     when("reason", _DELIVER, {"content": "Delivered."}, results=["send_message"]),
     when("reason", _DELIVER, _call("send_message", recipient_id=_FOUND, content="{{goal.words}}")),
     # One agent looks the person up, another writes to the id that it is given.
-    when("reason", _RELAY, {"content": "It was passed on."}, results=["courier"]),
-    when("reason", _RELAY, _call("finder", task="Find {{goal.name}}"), without=["finder"]),
-    when("reason", _RELAY, _call("courier", task="Pass {{results.finder.data.text}} the words {{goal.words}}")),
+    when("reason", _RELAY, {"content": "It was passed on."}, result={"data.agent": "courier"}),
+    when("reason", _RELAY, _route("finder", "Find {{goal.name}}"), without=["route"]),
+    when("reason", _RELAY, _route("courier", "Pass {{result.data.text}} the words {{goal.words}}")),
     when(
         "reason", r"^Find (?P<name>\w+)", _call("lookup_contacts", query="{{goal.name}}"), without=["lookup_contacts"]
     ),
@@ -69,14 +74,14 @@ AGENTS: Final[list[dict[str, Any]]] = [
     when("reason", _PASS, _call("send_message", recipient_id="{{goal.id}}", content="{{goal.words}}")),
     when("reason", r"^Watch (?P<post>\w+)", _call("keep_watch", post="{{goal.post}}")),
     # The careless one does the work of another agent itself, then has it done with an id that nobody has looked up.
-    when("reason", _SHOUT, {"content": "I told them all."}, results=["courier"]),
+    when("reason", _SHOUT, {"content": "I told them all."}, results=["route"]),
     when(
         "reason",
         _SHOUT,
         _call("send_message", recipient_id="user_jan001", content="{{goal.words}}"),
         attempt=1,
     ),
-    when("reason", _SHOUT, _call("courier", task="Blurt to {{goal.name}}: {{goal.words}}")),
+    when("reason", _SHOUT, _route("courier", "Blurt to {{goal.name}}: {{goal.words}}")),
     when("reason", _MADE_UP, {"content": "I sent it to user_jan001, and to all others too."}, attempt=2),
     when("reason", _MADE_UP, _call("send_message", recipient_id="user_made_up", content="{{goal.words}}")),
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from haltpoint.contracts.work.routing import ROUTE
 from tests.e2e.stubborn import when
 
 ROUTERS_FILE: Final = """
@@ -29,7 +30,7 @@ SLOWLY: Final = " slowly"
 """The end of a goal with which each decision takes a while."""
 
 TO_BILLING: Final = {"target_agent": "billing", "task": "Do it", "reasoning": "an invoice", "confidence": 0.9}
-_BY_ORDER: Final = {"targetAgent": "{{results.find_order.data.team}}", "task": "Do order 17", "confidence": 0.8}
+_BY_ORDER: Final = {"target_agent": "{{results.find_order.data.team}}", "task": "Do order 17", "confidence": 0.8}
 _BY_BOTH: Final = "Do order {{results.find_order.data.order}} of {{results.lookup_contacts.data.name}}"
 
 
@@ -41,7 +42,7 @@ def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     """What it says to the goals that end so; each decision takes so many seconds."""
 
     def look(case: str, say: dict[str, Any], **more: Any) -> dict[str, Any]:
-        return when("route", f"^Route {case}{end}$", say, **more)
+        return when("act", f"^Route {case}{end}$", say, **more)
 
     def decide(case: str, say: dict[str, Any], **more: Any) -> dict[str, Any]:
         return look(case, {"content": say}, delay=delay, **more)
@@ -67,15 +68,13 @@ def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     yield look("by asking", _calls("find_order", order="{{results.askHuman.data.answer}}"), without=["find_order"])
     yield decide("by asking", _BY_ORDER)
     yield look("both at once", find, without=["find_order"])
-    yield look("both at once", {"content": _BY_ORDER, **_calls("find_order", order="18")}, delay=delay)
-    yield decide("unsure", {**TO_BILLING, "confidence": "high"})
+    beside = {"name": "find_order", "arguments": {"order": "18"}}
+    yield look("both at once", {"calls": [{"name": ROUTE, "arguments": _BY_ORDER}, beside]}, delay=delay)
+    yield decide("unsure", {**TO_BILLING, "confidence": 0.4})
 
 
 ROUTERS: Final[list[dict[str, Any]]] = [
-    *(
-        when("route", "^Route", {"content": f"{{{{results.{name}.data.text}}}}"}, results=[name])
-        for name in ("billing", "technical")
-    ),
+    when("reason", "^Route", {"content": "{{results.route.data.text}}"}, results=["route"]),
     *_rules("", 0.0),
     *_rules(SLOWLY, 1.5),
     when("reason", "^Route", {"content": "Done: all of it."}),

@@ -32,9 +32,12 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
 
 
 def calls(result: Result) -> list[tuple[str, bool]]:
-    """The calls of the supervisor's step, in order, and whether each succeeded."""
+    """The calls of the supervisor's step, in order, those of agents by these, and whether each succeeded."""
     (step,) = result.chain.steps
-    return [(one.tool, one.receipt is not None and one.receipt.success) for one in step.actions]
+    return [
+        (action.arguments.get("target_agent", action.tool), action.receipt is not None and action.receipt.success)
+        for action in step.actions
+    ]
 
 
 def violations(result: Result) -> list[str]:
@@ -115,11 +118,11 @@ async def finish(client: Client, behaviour: Behaviour, run: Run) -> Result:
 async def test_i2(client: Client, behaviour: str) -> None:
     run = await begin(client, BEHAVIOURS[behaviour])
     result = await finish(client, BEHAVIOURS[behaviour], run)
-    agent = result.chain.steps[0].actions[-1]
-    below = await client.chain(agent.child or "")
-    assert (below.id, below.agent, below.status) == (f"{run.id}~route-{len(calls(result))}", agent.tool, "completed")
+    *_, (agent, _) = calls(result)
+    below = await client.chain(f"{run.id}~route-{len(calls(result))}")
+    assert (below.agent, below.status) == (agent, "completed")
     routed = [one.details async for one in run.events() if one.type == "chain.routed"]
-    assert [(one["target_agents"], one["strategy"]) for one in routed] == [([agent.tool], "llm")]
+    assert [(fact["target_agent"], fact["strategy"]) for fact in routed] == [(agent, "llm")]
 
 
 @pytest.mark.parametrize("party", [Party.EXECUTOR, Party.PLANNER])
@@ -142,8 +145,8 @@ async def _decides(client: Client, run: Run, looks: int) -> bool:
 async def test_i3_the_question_who_works_on_it_is_in_the_inbox_with_the_agents(system: Running, client: Client) -> None:
     run = await begin(client, BEHAVIOURS["a decision that is not sure"])
     request = await run.expects_request(RequestKind.CLARIFICATION)
-    assert [(one.id, one.confidence) for one in request.options] == [("billing", 0.0), ("technical", None)]
-    assert "The supervisor would choose billing, with a confidence of 0: an invoice." in request.question
+    assert [(one.id, one.confidence) for one in request.options] == [("billing", 0.4), ("technical", None)]
+    assert "The supervisor would choose billing, with a confidence of 0.4: an invoice." in request.question
     shown = (await system.typed("inbox", "--json")).stdout
     assert request.id in {json.loads(one)["id"] for one in shown.splitlines()}
     answered = await system.typed("answer", request.id, "--none", "It is about my account")

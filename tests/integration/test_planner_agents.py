@@ -68,7 +68,8 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
         assert (asked.body["model"], asked.body["max_tokens"]) == ("own-model", 77)
         system, task = (message["content"] for message in asked.body["messages"])
         assert system.startswith("You are the desk.\n\nYou draw up plans.")
-        assert "- post(task, context): Sends messages." in task
+        assert "- route(target_agent, task, reasoning, confidence)" in task
+        assert "post: Sends messages." in task
         named, _, inside = task.partition("For the bounds only, the tools of the agents: no step names these.")
         assert "send_message" not in named
         assert "- send_message(" in inside
@@ -88,6 +89,7 @@ async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(boa
         system, task = (message["content"] for message in asked.body["messages"])
         assert system.startswith("You read what a goal asks of tools.")
         assert "- send_message: Send a message." in task
+        assert "route" not in task, "whom an agent hands on to is no part of what the user asks for"
 
 
 async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(

@@ -78,7 +78,7 @@ async def routed(client: Client, question: dict[str, Any]) -> dict[str, Any]:
     chain = await client.chain(run.id)
     if chain.answer is None:
         await client.cancel(run.id)
-    went = [] if chain.routed is None else [chain.routed.target_agent, *(chain.routed.target_agents or ())]
+    went = [] if chain.routed is None else [chain.routed.target_agent]
     return {
         "goal": question["goal"],
         "right": sorted(question["right"]),

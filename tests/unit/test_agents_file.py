@@ -178,11 +178,8 @@ def test_strategies_and_prompts_are_read_under_their_other_names(tmp_path: Path,
             ["maxIterations is another name of max_iterations: give one of them"],
         ),
         (
-            'strategy = "skill"\ntools = ["t"]\nsystemPrompt = "p"\nthreshold = 0.5\non_bound = "ask"\n' + RULE,
-            [
-                f"{one}: strategy skill does not read it"
-                for one in ("rules", "tools", "prompt", "threshold", "on_bound")
-            ],
+            'strategy = "skill"\ntools = ["t"]\nsystemPrompt = "p"\nthreshold = 0.5\n' + RULE,
+            [f"{one}: strategy skill does not read it" for one in ("rules", "tools", "prompt", "threshold")],
         ),
         (f'strategy = "rule"\nagents = ["a"]\n{RULE}', ["agents: strategy rule does not read it"]),
         ('strategy = "load"\nfallback = "a"', ["fallback: strategy load does not read it"]),

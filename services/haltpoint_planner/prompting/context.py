@@ -64,7 +64,7 @@ class Receipt:
 class Context:
     """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are;
     `agent` is the one that works on the task, if it names one, and `endpoint` its own model, if it has one; `choices`
-    are the agents that a supervisor's model may hand it on to, or its `function` may choose.
+    are the agents among which a supervisor's `function` may choose.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """

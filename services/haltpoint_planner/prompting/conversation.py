@@ -42,14 +42,9 @@ def _history(context: Context) -> Iterator[Message]:
     """Earlier calls and results as a conversation, each choice of a person said plainly where it was made (B4)."""
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
-    agents = {one.name for one in context.choices}
     for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
         arguments = receipt.arguments or "{}"
-        handed_on = receipt.tool in agents
-        if handed_on:  # in the form of a decision, which the model has to use again
-            decided = {"target_agents": [receipt.tool], **json.loads(arguments)}
-            yield _says("assistant", json.dumps(decided, ensure_ascii=False))
-        if context.tools and not handed_on:
+        if context.tools:
             function = {"name": receipt.tool, "arguments": arguments}
             call = {"id": f"call_{number}", "type": "function", "function": function}
             yield {"role": "assistant", "content": "", "tool_calls": [call]}

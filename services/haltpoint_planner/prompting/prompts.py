@@ -13,6 +13,7 @@ from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ValidationMode
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.prompting import wording
@@ -21,7 +22,6 @@ from haltpoint_planner.prompting.conversation import Message, messages
 from haltpoint_planner.prompting.tool_forms import (
     bounds_schema,
     call_schema,
-    decision_schema,
     described,
     native,
     plan_schema,
@@ -31,12 +31,12 @@ _CONTEXT: Final = 8_000  # characters of the task's context
 
 _THINK: Final = "Answer in plain words. Only if something is missing that a tool can find out, call it."
 _NO_TOOLS: Final = "Answer in plain words: no tool can be called any more."
-_DECIDE: Final = "Decide now who works on it, with one JSON object. Only if something is missing for that, call a tool."
-_DECIDE_NOW: Final = (
-    "Decide now who works on it: reply with the one JSON object and nothing else. No tool can be called."
+_DECIDE: Final = (
+    f"Decide now who works on it, and call {ROUTE}. Only if something is missing for that, call another tool."
 )
+_DECIDE_NOW: Final = f"Decide now who works on it, and call {ROUTE}. No other tool can be called."
 _ANSWER_OR_DECIDE: Final = (
-    "If the goal is reached, tell the user so in plain words, without JSON. Otherwise decide who works on the rest."
+    f"If the goal is reached, tell the user so in plain words, without JSON. Otherwise call {ROUTE} for the rest."
 )
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
@@ -71,17 +71,20 @@ def _built(context: Context) -> Prompt:
             return Prompt(said, schema=bounds_schema(list(context.tools)))
         case ThoughtKind.PLAN:
             return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
-        case ThoughtKind.ACT:
-            return _act(context)
-        case ThoughtKind.REASON:
-            return _reason(context)
-        case ThoughtKind.ROUTE:
-            return _route(context)
+        case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
+            return _step(context)
         case ThoughtKind.ANSWER:
             bare = replace(context, tools={})
             return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
         case _:
             assert_never(kind)
+
+
+def _step(context: Context) -> Prompt:
+    """A turn of a step: of a supervisor, of a step that owes something, of any other."""
+    if context.task.agent == SUPERVISOR:
+        return _route(context)
+    return _act(context) if context.request.kind is ThoughtKind.ACT else _reason(context)
 
 
 def _reason(context: Context) -> Prompt:
@@ -116,24 +119,21 @@ def offered(context: Context) -> list[ToolSpec]:
 
 
 def _route(context: Context) -> Prompt:
-    """A supervisor's turn (I2): a call of its own tools, the decision, or, behind results of agents, the answer. Its
-    agents are no tools here: they are named in the decision.
-    """
-    agents = {one.name for one in context.choices}
-    own = {name: spec for name, spec in context.tools.items() if name not in agents and not context.request.forced}
-    handed_on = any(receipt.tool in agents for receipt in context.receipts)
-    due = _ANSWER_OR_DECIDE if handed_on else _DECIDE if own else _DECIDE_NOW
-    said = messages(wording.ROUTER, replace(context, tools=own), _route_task(context), _reminder(context, due))
-    form = decision_schema([one.name for one in context.choices])
-    schema = None if handed_on else {"anyOf": [form, call_schema(list(own.values()))]} if own else form
-    return Prompt(said, tuple(map(native, own.values())), schema=schema)
+    """A supervisor's turn (I2): a call of its own tools or of `route`, or, when nothing is due, the answer."""
+    specs = [spec for name, spec in context.tools.items() if name == ROUTE or not context.request.forced]
+    said = messages(wording.ROUTER, context, _goal(context), _reminder(context, _decision_due(context)))
+    forced = bool(context.request.due) and _is_strict(context)
+    return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
 
-def _route_task(context: Context) -> str:
-    """The agents before the goal: what all prompts have in common a server has read already."""
-    skilled = ((one, f" (good at: {', '.join(one.skills)})" if one.skills else "") for one in context.choices)
-    told = (f"- {one.name}: {' '.join(one.description.split())}{skills}" for one, skills in skilled)
-    return "\n".join(["Agents:", *told, "", _goal(context)])
+def _decision_due(context: Context) -> str:
+    """What a supervisor's model has to do now."""
+    request = context.request
+    if not request.due:
+        return _ANSWER_OR_DECIDE
+    if ROUTE not in context.missing:
+        return f"{_named(request.due)} is still to be called by an agent: call {ROUTE}."
+    return _DECIDE_NOW if request.forced else _DECIDE
 
 
 def _next(context: Context) -> ToolSpec | None:

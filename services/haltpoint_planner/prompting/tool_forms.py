@@ -47,12 +47,6 @@ def bounds_schema(names: list[str]) -> dict[str, Any]:
     return strict({**lists, "conditions": words})
 
 
-def decision_schema(names: list[str]) -> dict[str, Any]:
-    """The JSON Schema of a decision who works on a task, among these agents (I2)."""
-    targets = {"type": "array", "items": _name_of(names)}
-    return strict({"target_agents": targets, "task": TEXT, "reasoning": TEXT, "confidence": {"type": "number"}})
-
-
 def _name_of(tools: list[str]) -> dict[str, Any]:
     return {"type": "string", "enum": tools} if tools else TEXT
 

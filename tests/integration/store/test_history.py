@@ -14,7 +14,7 @@ from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Routed, Strategy
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
@@ -147,23 +147,23 @@ def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
     assert counts_of_agent(chain, Fact(FactType.CHAIN_STARTED, {}), gone) == {}, "there is no such agent"
     under_way = structs.replace(chain, status=ChainStatus.EXECUTING)
     assert counts_of_agent(chain, gone, before=under_way)["agent:ended:billing"] == 1, "its file is gone"
-    told = Routed(target_agents=("billing", "legal"), strategy=Strategy.LLM, timestamp=1)
+    told = Routed(target_agent="billing", strategy=Strategy.LLM, timestamp=1)
     routed = Fact(FactType.CHAIN_ROUTED, in_full(told))
-    assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1, "agent:routed:legal": 1}
+    assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1}
     before = structs.replace(chain, routing=Routing(decisions=1))
-    assert counts_of_agent(chain, routed, before=before)["agent:rerouted:legal"] == 1
+    assert counts_of_agent(chain, routed, before=before)["agent:rerouted:billing"] == 1
 
 
 def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
     counts: Counter[str] = Counter()
     chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
-    done = Fact(FactType.ACTION_COMPLETED, {"tool": "billing", "next_action": "continue"})
+    done = Fact(FactType.ACTION_COMPLETED, {"tool": ROUTE, "next_action": "continue"})
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(agent="billing"))
     told = ToolCompleted(
         id="d", source="x", subject="c", data=ToolCompleted.Data(action_id="c.route.1", outcome=outcome)
     )
     count(counts, chain, told, Decision(chain, facts=(done,)))
-    choice = ActionProposed.Data(thought_id="t", step_id="", proposal=Proposal(routing=Decided(targets=("billing",))))
+    choice = ActionProposed.Data(thought_id="t", step_id="", proposal=Proposal())
     count(counts, chain, ActionProposed(id="t/reply", source="x", subject="c", data=choice), Decision(chain))
     assert counts == {}
 

@@ -27,7 +27,7 @@ from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Assignment, Budget, Limits, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import call, plan, spec, tool_step
+from tests.support.builders import ALL_LISTS, call, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
 GOAL = "Refund order 17 of ann@shop.example"
@@ -65,9 +65,9 @@ class Tree:
         self.stories[name] = story
         return story
 
-    def hand_on(self, story: Story, agent: str, task: str = "Refund order 17", **more: Any) -> Story:
+    def hand_on(self, story: Story, agent: str, task: str = "Refund order 17") -> Story:
         """The story proposes a call of an agent; its chain."""
-        decision = story.propose(call(agent, task=task, **more))
+        decision = story.propose(call("route", target_agent=agent, task=task))
         return self.begun(decision)
 
     def begun(self, decision: Decision, which: int = 0, *, read: bool = True) -> Story:
@@ -139,17 +139,19 @@ def test_i5_without_agents_the_tools_are_the_very_same_object() -> None:
     assert with_agents(TOOLS, FILE, Task(agent="post")) is TOOLS
 
 
-def test_i1_an_agent_is_a_tool_that_is_as_harmless_as_all_that_it_may_call() -> None:
-    tools = with_agents(TOOLS, FILE, Task(agent="front"))
-    billing, reader = tools["billing"], tools["reader"]
-    assert (billing.kind, billing.read_only, billing.inside) == (
-        ToolKind.AGENT,
-        False,
-        ("find_order", "mail", "refund"),
-    )
-    assert (reader.read_only, reader.inside) == (True, ("find_order",))
-    scoped = with_agents(TOOLS, FILE, Task(agent="front", tools=("find_*",)))
-    assert scoped["billing"].inside == ("find_order",)
+def test_i1_to_hand_on_is_as_harmless_as_all_that_the_agents_may_call() -> None:
+    route = with_agents(TOOLS, FILE, Task(agent="front"))["route"]
+    assert (route.kind, route.read_only, route.inside) == (ToolKind.AGENT, False, ("find_order", "mail", "refund"))
+    assert route.parameters["properties"]["target_agent"]["enum"] == ["billing", "post", "reader"]
+    assert route.description.endswith("billing: Refunds.; post: Writes mails.; reader: Looks things up.")
+    scoped = with_agents(TOOLS, FILE, Task(agent="front", tools=("find_*",)))["route"]
+    assert (scoped.read_only, scoped.inside) == (True, ("find_order",))
+
+
+def test_i1_a_literal_plan_names_agents_as_tools() -> None:
+    tools = with_agents(TOOLS, FILE, Task(agent="front", plan=plan(tool_step("a"))))
+    assert "route" not in tools
+    assert (tools["billing"].inside, tools["reader"].read_only) == (("find_order", "mail", "refund"), True)
 
 
 def test_hp216_a_task_for_an_agent_that_is_not_there_fails_with_the_names_that_there_are() -> None:
@@ -165,7 +167,7 @@ def test_hp216_a_task_for_an_agent_that_is_not_there_fails_with_the_names_that_t
 def test_i1_an_agent_may_call_its_own_tools_ask_a_person_and_hand_on_and_nothing_else() -> None:
     story = tree().root
     allowed = story.chain.plan.steps[0].allowed_tools if story.chain.plan else ()
-    assert allowed == ("billing", "find_order", "post", "reader")
+    assert allowed == ("find_order", "route")
     story.propose(call("refund", order_id="17"))
     (fault,) = story.thought.corrections
     assert (fault.violation, fault.tool) == (Violation.NOT_ALLOWED, "refund")
@@ -176,10 +178,10 @@ def test_i1_an_agent_may_call_its_own_tools_ask_a_person_and_hand_on_and_nothing
 
 def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_users_beside_them() -> None:
     whole = tree(context={"shop": "a"}, private={"k": 1}, user="ann", tenant="t", max_turns=9)
-    child = whole.hand_on(whole.root, "billing", "Pay it back", context="Order 17 was lost")
+    child = whole.hand_on(whole.root, "billing", "Pay it back")
     task = child.chain.task
     assert child.chain.id == "c~react-1"
-    assert (task.goal, task.asked, task.agent) == ("Pay it back\n\nOrder 17 was lost", GOAL, "billing")
+    assert (task.goal, task.asked, task.agent) == ("Pay it back", GOAL, "billing")
     assert (task.context, task.private, task.user, task.tenant) == (
         {"shop": "a"},
         {"k": 1},
@@ -370,7 +372,7 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
     story = whole.root
     for level in range(3):
         story = whole.hand_on(story, "billing", f"Part {level}")
-    story.propose(call("billing", task="Part 4"))
+    story.propose(call("route", target_agent="billing", task="Part 4"))
     (fault,) = story.thought.corrections
     assert "handed on 3 times at most" in fault.message
 
@@ -382,7 +384,7 @@ def test_i3_a_tree_has_twenty_chains_at_most() -> None:
 
     def spread(story: Story) -> None:
         for number in range(30):
-            decision = story.propose(call("b", task=f"{story.chain.id} {number}"))
+            decision = story.propose(call("route", target_agent="b", task=f"{story.chain.id} {number}"))
             if not any(isinstance(one, StartChild) for one in decision.outputs):
                 return
             child = whole.begun(decision)
@@ -430,7 +432,7 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     found_order(child)
     child.propose(content="Found.")
     whole.report(child)
-    whole.root.propose(call("post", task="Write"))
+    whole.root.propose(call("route", target_agent="post", task="Write"))
     assert whole.root.chain.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
 
 
@@ -438,7 +440,7 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
 def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
     whole = tree(budget=Budget(**{part: 10}))
     whole.root.chain = structs.replace(whole.root.chain, **{part: 10})
-    whole.root.propose(call("post", task="Write"))
+    whole.root.propose(call("route", target_agent="post", task="Write"))
     assert len(whole.stories) == 1
     assert whole.root.chain.error is not None
     assert whole.root.chain.error.code == "HP-208"
@@ -446,7 +448,7 @@ def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
     whole = tree(budget=Budget(turns=1))
-    whole.root.propose(call("billing", task="Refund"))
+    whole.root.propose(call("route", target_agent="billing", task="Refund"))
     assert whole.root.chain.error is not None
     assert whole.root.chain.error.code == "HP-208"
 
@@ -495,9 +497,9 @@ def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="refund", tools=("refund",)),))
     whole = Tree(Task(goal=GOAL, agent="front"), policy=policy)
     whole.root.submit()
-    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("reader",)),)), bounds=asking("refund"))
+    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("find_order",)),)), bounds=asking("refund"))
     assert [one.violation for one in whole.root.thought.corrections] == [Violation.BAD_PLAN]
-    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("billing",)),)), bounds=asking("refund"))
+    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("route",)),)), bounds=asking("refund"))
     assert whole.root.thought.kind is ThoughtKind.ACT
 
 
@@ -515,7 +517,7 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
         )
     )
     budget = Budget(turns=chance.randint(1, 25), actions=chance.choice((None, chance.randint(1, 12))))
-    whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget), file)
+    whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget, bounds=ALL_LISTS), file)
     whole.root.submit(read=False)
 
     def play(story: Story) -> None:
@@ -528,7 +530,11 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
             if what < 0.2:
                 story.propose(content="Done.")
                 continue
-            tool = call("find_order", n=story.chain.turns) if what < 0.6 else call(chance.choice(names), task=str(what))
+            tool = (
+                call("find_order", n=story.chain.turns)
+                if what < 0.6
+                else call("route", target_agent=chance.choice(names), task=str(what))
+            )
             decision = story.propose(tool)
             if any(isinstance(one, StartChild) for one in decision.outputs):
                 child = whole.begun(decision)

@@ -32,7 +32,8 @@ def newsletter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
     """A plan of two steps that call these two side by side, and whether the second waits."""
-    steps = plan(Step(id="a", required_tools=(first,)), Step(id="b", required_tools=(second,)))
+    tools = [name if name in known.TOOLS else "route" for name in (first, second)]
+    steps = plan(Step(id="a", required_tools=(tools[0],)), Step(id="b", required_tools=(tools[1],)))
     whole = Tree(Task(goal=MAILS, agent="front", parallel=2), Agents(agents=(*FILE.agents[1:], FRONT, LETTERS)))
     root = whole.root
     root.submit()
@@ -50,7 +51,9 @@ def sent(story: Story) -> list[StartChild | Dispatch]:
 
 def call_of(tool: str, words: str = "Do it") -> ProposedCall:
     said = {"mail": {"to": "ann@shop.example", "text": "hi"}, "find_order": {"query": "17"}}
-    return call(tool, **said.get(tool, {"task": words}))
+    if tool in said:
+        return call(tool, **said[tool])
+    return call("route", target_agent=tool, task=words)
 
 
 def writes_a_mail(story: Story) -> None:

@@ -4,9 +4,12 @@ from itertools import count
 from random import Random
 
 import pytest
+from msgspec import structs
 
+from haltpoint.chain.checks.known import MOST_KNOWN
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import MOST_CHAINS, Style, Task
 from tests.support.builders import call
 from tests.unit.chain.test_agents import GOAL, Tree
@@ -47,7 +50,7 @@ def test_i3_no_root_has_more_chains_than_it_may(seed: int) -> None:
         elif len(tree.stories) > 1 and chance.random() < 0.3:
             story.propose(content="Done.")
         else:
-            story.propose(call(chance.choice(NAMES), task=f"part {next(tasks)}"))
+            story.propose(call("route", target_agent=chance.choice(NAMES), task=f"part {next(tasks)}"))
         if any(isinstance(order, StartChild) for order in story.last.outputs):
             stories.append(tree.begun(story.last, read=False))
         while stories and stories[-1].final_facts:
@@ -57,3 +60,14 @@ def test_i3_no_root_has_more_chains_than_it_may(seed: int) -> None:
     assert tree.root.final_facts
     assert len(tree.stories) <= MOST_CHAINS
     assert tree.root.last.chain.below.chains == len(tree.stories) - 1
+
+
+def test_c13_what_is_too_large_to_be_made_known_leaves_room_for_the_rest() -> None:
+    tree = whole_tree()
+    child = tree.hand_on(tree.root, "two", "part")
+    small, large = ('{"id": "a"}', '{"text": "' + "x" * MOST_KNOWN + '"}')
+    receipts = tuple(KnownReceipt(f"c~1.{n}", "find", "{}", data) for n, data in enumerate((small, large, small)))
+    child.chain = structs.replace(child.chain, known=receipts)
+    child.propose(content="Done.")
+    tree.report(child)
+    assert [receipt.data for receipt in tree.root.chain.known] == [small, small]

@@ -149,4 +149,4 @@ def test_c3_a_front_agent_is_shown_whom_to_call_for_what_is_due() -> None:
     tree.root.read(REFUND)
     tree.root.propose(content="Done.")
     (fault,) = tree.root.thought.corrections
-    assert '"tool":"billing"' in fault.form
+    assert '"target_agent":"billing or post or reader"' in fault.form

@@ -12,7 +12,7 @@ from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import Decided, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import ALL_LISTS, call, plan, spec, tool_step
@@ -226,12 +226,12 @@ def test_i1_a_task_that_a_rule_routes_is_the_agents_own_as_if_it_had_named_this_
     assert story.chain.task == named.chain.task
     assert story.chain.deadline == START + 60_000
     for one in (story, named):
-        one.propose(call("billing", task="Refund order 17"))
+        one.propose(call("route", target_agent="billing", task="Refund order 17"))
     assert story.last.outputs == named.last.outputs
     (first, second) = story.decisions[0].facts[:2]
     assert (first.type, second.type) == ("chain.routed", "chain.started")
     assert first.details == {
-        "target_agents": ["front"],
+        "target_agent": "front",
         "strategy": "rule",
         "timestamp": START,
         "reasoning": "the rule orders fits: order",
@@ -249,7 +249,7 @@ def test_i1_a_task_that_nothing_routes_goes_to_the_agent_without_a_name_as_it_al
     assert story.chain.task == task
     assert structs.replace(story.chain, routing=None) == plain.chain
     assert story.last.outputs == plain.last.outputs
-    assert story.told("chain.routed")[0]["target_agents"] == []
+    assert story.told("chain.routed")[0].get("target_agent") is None
     assert story.told("chain.started") == [{"origin": "drafted"}]
 
 
@@ -290,8 +290,9 @@ def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
 BY_FUNCTION: dict[str, Any] = {"function": "shop:route", "fallback": "general"}
 
 
-def chosen(story: Story, *targets: str, **more: Any) -> None:
-    story.take(Proposal(routing=Decided(targets, **more)))
+def names(agent: str, reasoning: str = "", confidence: float = 0.0) -> Proposal:
+    """What the planner makes of a function's word."""
+    return Proposal(calls=(call("route", target_agent=agent, reasoning=reasoning, confidence=confidence),))
 
 
 def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_that_it_names() -> None:
@@ -303,38 +304,35 @@ def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_th
         None,
     )
     thought = story.thought
-    chosen(story, "front", reasoning="It knows orders.", confidence=0.7)
+    story.take(names("front", "It knows orders.", 0.7))
     (told,) = story.told("chain.routed")
-    assert (told["target_agents"], told["strategy"], told["reasoning"], told["confidence"]) == (
-        ["front"],
+    assert (told["target_agent"], told["strategy"], told["reasoning"], told["confidence"]) == (
+        "front",
         "function",
         "It knows orders.",
         0.7,
     )
     assert (story.chain.task.agent, story.thought.kind) == ("front", ThoughtKind.REASON)
     before = story.chain
-    story.take(Proposal(routing=Decided(("billing",))), thought=thought)
+    story.take(names("billing"), thought=thought)
     assert story.chain is before, "a repeat changes nothing"
 
 
 def test_i1_a_reply_to_no_thought_of_the_chain_routes_nothing() -> None:
     story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, **BY_FUNCTION))
     before, other = story.chain, replace(story.thought, thought_id="c.route.t0.2")
-    story.take(Proposal(routing=Decided(("billing",))), thought=other)
+    story.take(names("billing"), thought=other)
     assert story.chain is before
 
 
-@pytest.mark.parametrize("targets", [("nobody",), (), ("billing", "general"), ("supervisor",), ("front",)])
-def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_the_task(
-    targets: tuple[str, ...],
-) -> None:
+@pytest.mark.parametrize("name", ["nobody", "supervisor", "front"])
+def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_the_task(name: str) -> None:
     agents = with_front(Strategy.FUNCTION, **BY_FUNCTION, agents=("billing", "general"))
     story = submitted(Task(goal="g"), agents)
-    chosen(story, *targets, confidence=1.0)
+    story.take(names(name, confidence=1.0))
     (told,) = story.told("chain.routed")
-    assert (told["target_agents"], told["confidence"]) == (["general"], 0.0)
-    named = ", ".join(targets) or "no agent"
-    assert told["reasoning"] == f"the function names {named}; there are: billing, general: general takes it"
+    assert (told["target_agent"], told["confidence"]) == ("general", 0.0)
+    assert told["reasoning"] == f"the function names {name}; there are: billing, general: general takes it"
 
 
 def test_i1_a_reply_that_says_nothing_of_routing_is_no_choice() -> None:
@@ -350,6 +348,6 @@ def test_i1_where_the_function_fails_the_fallback_takes_the_task_and_says_why() 
     )
     story.hear(ThoughtFailed(id="f", source="t", subject="c", data=data))
     (told,) = story.told("chain.routed")
-    assert told["target_agents"] == ["general"]
+    assert told["target_agent"] == "general"
     assert told["reasoning"] == "the function failed (HP-311: shop:route is too slow): general takes it"
     assert story.chain.task.agent == "general"

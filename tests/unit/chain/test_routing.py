@@ -18,7 +18,7 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextActi
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, OnBound, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from tests.support.builders import call, plan, spec, tool_step
@@ -54,9 +54,9 @@ def routing(
     return tree
 
 
-def decision(*agents: str, task: str = "Find out where it is", sure: float = 0.9, beside: Any = ()) -> Proposal:
-    calls = tuple(call(name, task=task) for name in agents)
-    return Proposal(calls=(*calls, *beside), routing=Decided(targets=agents, reasoning="so", confidence=sure))
+def decision(agent: str, task: str = "Find out where it is", sure: float = 0.9, beside: Any = ()) -> Proposal:
+    chosen = call("route", target_agent=agent, task=task, reasoning="so", confidence=sure)
+    return Proposal(calls=(chosen, *beside))
 
 
 def look_up(tree: Tree, query: str = "17", data: str = '{"id": "order_17"}') -> None:
@@ -66,7 +66,7 @@ def look_up(tree: Tree, query: str = "17", data: str = '{"id": "order_17"}') -> 
 
 def begun(story: Story) -> list[str]:
     """The agents whose chains the last event has begun."""
-    return [one.action.tool for one in story.last.outputs if isinstance(one, StartChild)]
+    return [str(one.task.agent) for one in story.last.outputs if isinstance(one, StartChild)]
 
 
 def ended(tree: Tree, which: int = 0, words: str = "It is on its way.") -> Story:
@@ -80,12 +80,12 @@ def ended(tree: Tree, which: int = 0, words: str = "It is on its way.") -> Story
 # ---- a decision ------------------------------------------------------------------------------------------------------
 
 
-def test_i2_a_supervisor_is_one_open_step_whose_tools_are_its_own_a_question_and_its_agents() -> None:
+def test_i2_a_supervisor_is_one_open_step_whose_tools_are_its_own_a_question_and_route() -> None:
     root = routing().root
     (step,) = root.chain.plan.steps if root.chain.plan else ()
-    assert (step.id, step.allowed_tools) == ("route", ("billing", "find_order", "general", "technical"))
+    assert (step.id, step.allowed_tools) == ("route", ("find_order", "route"))
     assert (root.thought.kind, root.thought.forced, root.thought.thought_id) == (
-        ThoughtKind.ROUTE,
+        ThoughtKind.ACT,
         False,
         "c.route.t1.1",
     )
@@ -108,7 +108,7 @@ def test_i2_a_decision_without_any_call_hands_the_task_on_in_the_supervisors_wor
     assert (child.chain.id, child.chain.task.agent) == ("c~route-1", "billing")
     assert (child.chain.task.goal, child.chain.task.asked) == ("Find out where it is", GOAL)
     assert tree.root.told("chain.routed") == [
-        {"target_agents": ["billing"], "strategy": "llm", "timestamp": START, "reasoning": "so", "confidence": 0.9}
+        {"target_agent": "billing", "strategy": "llm", "timestamp": START, "reasoning": "so", "confidence": 0.9}
     ]
     routed = tree.root.chain.routing
     assert routed is not None
@@ -119,7 +119,7 @@ def test_i2_the_answer_comes_after_the_agents_result() -> None:
     tree = routing()
     tree.root.take(decision("billing"))
     ended(tree)
-    assert tree.root.thought.kind is ThoughtKind.ROUTE
+    assert tree.root.thought.kind is ThoughtKind.REASON
     tree.root.propose(content="It is on its way.")
     assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "It is on its way.")
 
@@ -138,25 +138,11 @@ def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_ke
 
 def test_i2_calls_beside_a_decision_never_run() -> None:
     tree = routing()
-    tree.root.take(decision("billing", beside=(call("find_order", query="17"), call("general", task="x"))))
+    tree.root.take(decision("billing", beside=(call("find_order", query="17"), *decision("general").calls)))
     assert (begun(tree.root), tree.root.tools_called) == (["billing"], [])
-    assert [one["tool"] for one in tree.root.told("action.held")] == ["find_order", "general"]
+    assert [one["tool"] for one in tree.root.told("action.held")] == ["find_order", "route"]
     ended(tree)
-    assert tree.root.never_executed == [("find_order", "routed"), ("general", "routed")]
-
-
-def test_i2_an_agent_that_is_called_like_a_tool_is_decided_for_with_no_confidence() -> None:
-    tree = routing()
-    tree.root.propose(call("billing", task="x"), call("find_order", query="17"))
-    assert (begun(tree.root), tree.root.told("chain.routed")[0]["confidence"]) == (["billing"], 0.0)
-
-
-def test_i2_several_agents_work_one_after_the_other_where_one_thing_may_be_under_way() -> None:
-    tree = routing()
-    tree.root.take(decision("billing", "technical"))
-    assert begun(tree.root) == ["billing"]
-    ended(tree)
-    assert begun(tree.root) == ["technical"]
+    assert tree.root.never_executed == [("find_order", "routed"), ("route", "routed")]
 
 
 def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_asked_for() -> None:
@@ -184,27 +170,38 @@ def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
     tree = routing()
     tree.root.propose(call("find_order", query="17"))
     tree.root.result(Outcome(success=True, next_action=NextAction.COMPLETE, metadata=Metadata(tool="find_order")))
-    assert tree.root.thought.kind is ThoughtKind.ROUTE
+    assert tree.root.thought.kind is ThoughtKind.ACT
 
 
 # ---- what is no decision ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["legal", SUPERVISOR, "find_order", "wipe_store"])
-def test_i3_whoever_is_no_agent_of_the_supervisor_gets_nothing(name: str) -> None:
+@pytest.mark.parametrize("name", ["legal", SUPERVISOR, "find_order", "Billing"])
+def test_i3_an_unknown_target_is_a_strike_and_nothing_is_handed_on(name: str) -> None:
     tree = routing()
-    tree.root.take(decision(name, "billing"))
+    tree.root.take(decision(name, beside=(call("find_order", query="17"),)))
     (fault,) = tree.root.thought.corrections
-    assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.UNKNOWN_TOOL, name, [])
-    assert fault.message.endswith("Agents that can take it: technical, billing, general.")
-    assert not tree.root.told("chain.routed")
-
-
-def test_c6_a_call_of_an_agent_that_does_not_fit_is_refused_as_every_call() -> None:
-    tree = routing()
-    tree.root.take(Proposal(calls=(ProposedCall(tool="billing"),), routing=Decided(targets=("billing",))))
-    assert [one.violation for one in tree.root.thought.corrections] == [Violation.BAD_ARGUMENTS]
+    assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.BAD_ARGUMENTS, "route", [])
+    assert "technical" in fault.message
+    assert (tree.root.chain.strikes, tree.root.told("chain.routed")) == (1, [])
     assert [one.get("agent") for one in tree.root.told("contract.violated")] == [True], "it is counted for no tool"
+    assert tree.root.never_executed == [("find_order", "routed")]
+
+
+def test_i3_without_a_task_the_agent_gets_the_goal_and_without_a_number_the_confidence_is_0() -> None:
+    tree = routing()
+    tree.root.propose(call("route", target_agent="billing"))
+    child = tree.begun(tree.root.last)
+    assert (child.chain.task.goal, child.chain.task.asked) == (GOAL, GOAL)
+    (told,) = tree.root.told("chain.routed")
+    assert (told["reasoning"], told["confidence"]) == ("", 0.0)
+
+
+def test_i1_models_reach_agents_by_route_alone() -> None:
+    tree = routing()
+    tree.root.propose(call("billing", task="Refund it"))
+    (fault,) = tree.root.thought.corrections
+    assert (fault.violation, begun(tree.root)) == (Violation.UNKNOWN_TOOL, [])
 
 
 def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> None:
@@ -212,8 +209,9 @@ def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> No
     tree.root.propose(content="I think billing should do it.")
     (fault,) = tree.root.thought.corrections
     assert fault.violation is Violation.NO_CALL
-    assert fault.message == "Decide who works on this. The agents: technical, billing, general."
-    assert fault.form.startswith('Answer with one JSON object, {"target_agents": ["<name>"]')
+    assert fault.message.startswith("Step 'route' is not complete before these have succeeded in it: route.")
+    agents = '"target_agent":"technical or billing or general"'
+    assert fault.form.startswith(f'The form of a call is: {{"tool":"route","arguments":{{{agents}')
     for _ in range(2):
         tree.root.propose(content="Billing.")
     assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
@@ -225,7 +223,7 @@ def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
     tree.root.take(Proposal(content="x", faults=("the reply holds several decisions; decide once",)))
     (fault,) = tree.root.thought.corrections
     assert fault.violation is Violation.UNREADABLE
-    assert fault.form.startswith("The form of a decision is: ")
+    assert fault.form.startswith('The form of a call is: {"tool":"route"')
 
 
 def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
@@ -299,9 +297,8 @@ def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str,
 
 
 @pytest.mark.usefixtures("forms")
-@pytest.mark.parametrize("on_bound", OnBound)
-def test_d1_a_proposal_of_which_nothing_ran_is_a_strike_or_a_round_and_never_both(on_bound: OnBound) -> None:
-    tree = routing(tools=("nope_*",), max_tool_retries=2, on_bound=on_bound)
+def test_d1_a_proposal_of_which_nothing_ran_is_a_strike_or_a_round_and_never_both() -> None:
+    tree = routing(tools=("nope_*",), max_tool_retries=2)
     for strikes in (1, 2):
         tree.root.propose(call("find_order", query="17"))
         assert (tree.root.chain.strikes, tree.root.chain.routing, tree.root.thought.forced) == (strikes, None, False)
@@ -382,7 +379,7 @@ NO_DECISIONS = [
     Proposal(content="I do not know."),
     Proposal(content="Which one?"),
     Proposal(faults=("the reply is empty: it has neither text nor calls",)),
-    decision("legal"),
+    Proposal(calls=(call("find_order", query="19"), call("find_order", query="20"))),
 ]
 
 
@@ -392,7 +389,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     called = list(tree.root.tools_called)
     tree.root.take(reply)
     assert (tree.root.tools_called, begun(tree.root)) == (called, [])
-    dropped = [] if reply.routing else [(one.tool, "no agent was named") for one in reply.calls]
+    dropped = [(one.tool, "no agent was named") for one in reply.calls]
     assert tree.root.never_executed == dropped
     (asked,) = tree.root.questions
     assert asked.request.kind is RequestKind.CLARIFICATION
@@ -402,7 +399,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)
     assert tree.root.told("chain.routed")[-1] == {
-        "target_agents": ["general"],
+        "target_agent": "general",
         "strategy": "llm",
         "timestamp": START,
         "reasoning": "",
@@ -411,20 +408,18 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     }
 
 
-@pytest.mark.parametrize("on_bound", OnBound)
-def test_d3_at_the_limit_of_strikes_a_person_chooses_the_agent(on_bound: OnBound) -> None:
-    tree = routing(policy=Policy(strikes=2), on_bound=on_bound)
+def test_d3_at_the_limit_of_strikes_a_person_chooses_the_agent() -> None:
+    tree = routing(policy=Policy(strikes=2))
     tree.root.take(decision("legal"))
     tree.root.take(decision("returns"))
     (asked,) = tree.root.questions
-    assert asked.question == f"The supervisor named an agent or a tool that is not there. Who works on this: {GOAL}"
+    assert asked.question == f"The supervisor called a tool with invalid arguments. Who works on this: {GOAL}"
     assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
-    assert ["'legal'" in asked.strikes[0].message, "'returns'" in asked.strikes[1].message] == [True, True]
     tree.root.answer(RequestKind.CLARIFICATION, option="billing")
     child = tree.begun(tree.root.last)
     child.no_thought(child.thought.thought_id)
     tree.report(child)
-    assert (tree.root.chain.strikes, tree.root.thought.kind) == (0, ThoughtKind.ROUTE), "the row is over"
+    assert (tree.root.chain.strikes, tree.root.thought.kind) == (0, ThoughtKind.REASON), "the row is over"
 
 
 def test_d3_none_of_them_goes_back_to_the_model_with_a_new_row_of_strikes() -> None:
@@ -450,35 +445,17 @@ def test_d3_where_an_agent_has_done_its_work_the_results_end_the_task(reply: Pro
     assert (tree.root.chain.answer or "").endswith("billing: It is on its way.")
 
 
-def test_d3_unless_the_model_wants_another_agent() -> None:
-    tree = routing()
-    tree.root.take(decision("billing"))
-    ended(tree)
-    for _ in range(3):
-        tree.root.take(decision("technical", "legal"))
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
-
-
 def test_c2_or_the_users_words_still_demand_a_tool() -> None:
     tree = routing(policy=Policy(patterns=(Pattern(id="back", pattern="order", tools=("refund",)),)))
     tree.root.take(decision("technical"))
     ended(tree)
     tree.root.propose(content="All is fine.")
     (fault,) = tree.root.thought.corrections
-    assert "target_agents" in fault.form
+    assert '"target_agent":"technical or billing or general"' in fault.form
     assert "end_step" in fault.form
     for _ in range(2):
         tree.root.propose(content="All is fine.")
     assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
-
-
-@pytest.mark.parametrize("reply", NO_DECISIONS)
-def test_hp215_or_the_task_fails_and_says_what_was_found_out(reply: Proposal) -> None:
-    tree = at_the_bound(on_bound=OnBound.FAIL)
-    tree.root.take(reply)
-    assert tree.root.chain.error is not None
-    assert (tree.root.chain.error.code, tree.root.chain.error.step_id) == ("HP-215", "route")
-    assert 'find_order: {"id": "order_17"}' in (tree.root.chain.answer or "")
 
 
 def test_i2_without_rounds_the_first_thought_is_forced_and_words_behind_an_agent_are_still_the_answer() -> None:
@@ -520,7 +497,7 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     assert (told["by"], told["confidence"], told["reasoning"]) == ("ann", 0.4, "so")
     child.propose(content="Found.")
     tree.report(child)
-    assert tree.root.thought.kind is ThoughtKind.ROUTE
+    assert tree.root.thought.kind is ThoughtKind.REASON
 
 
 def test_i3_a_person_may_choose_another_agent_which_gets_the_same_words() -> None:

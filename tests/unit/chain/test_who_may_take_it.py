@@ -1,42 +1,37 @@
-"""Who may get a task that a model routes (CONTRACT I2, I3): what a person may choose is what the model may name, what
-counts as the decision of a proposal, and where the rounds and turns of routing end.
+"""Who may get a task that a model routes (CONTRACT I2, I3): what a person may choose is what the model may name, and
+where the rounds and turns of routing end.
 """
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call
-from tests.unit.chain.test_agents import Tree
+from tests.support.builders import call, failed
+from tests.unit.chain.test_agents import TOOLS, Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
 
 REFUND = Bounds(required_tools=("refund",))
-UNREADABLE = Proposal(content="x", faults=("the decision names no agent in target_agents",))
+UNREADABLE = Proposal(content="x", faults=("the reply is cut off",))
 
 
-def read_as(bounds: Bounds, goal: str, **said: Any) -> Tree:
+def read_as(bounds: Bounds, goal: str, mode: Mode = Mode.STRICT, **said: Any) -> Tree:
     """A supervisor whose goal was read in this way."""
     file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
-    tree = Tree(Task(goal=goal, agent=SUPERVISOR, style=Style.REACT), file)
+    tree = Tree(Task(goal=goal, agent=SUPERVISOR, style=Style.REACT, mode=mode), file)
     tree.root.submit(read=False)
     tree.root.read(bounds)
     return tree
-
-
-def with_tool(tree: Tree, name: str, **said: Any) -> None:
-    """A worker serves a tool that has the name of an agent."""
-    tools = {**tree.root.world.tools, name: ToolSpec(name=name, **said)}
-    tree.root.world = replace(tree.root.world, tools=tools)
 
 
 def offered(tree: Tree) -> list[str]:
@@ -46,33 +41,28 @@ def offered(tree: Tree) -> list[str]:
 # ---- what a person may choose ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("said", [{"internal": True}, {"destructive": True}, {}])
-def test_i1_a_tool_that_has_an_agents_name_is_nobody_to_choose(said: dict[str, Any]) -> None:
-    tree = routing(threshold=0.7)
-    with_tool(tree, "technical", **said)
-    tree.root.take(decision("billing", sure=0.1))
-    assert offered(tree) == ["billing", "general"]
-
-
-def test_i1_one_that_comes_while_a_person_thinks_is_not_called_in_its_place() -> None:
-    tree = routing(threshold=0.7)
-    tree.root.take(decision("billing", sure=0.1))
-    with_tool(tree, "technical", destructive=True)
-    tree.root.answer(RequestKind.CLARIFICATION, option="technical")
-    assert (tree.root.tools_called, begun(tree.root)) == ([], [])
-    assert not tree.root.told("chain.routed")
-    (fault,) = tree.root.thought.corrections
-    assert fault.message.endswith("The agents: billing, general.")
-
-
-def test_hp215_where_no_agent_may_take_it_there_is_nobody_to_ask_about() -> None:
+def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
     tree = routing(max_tool_retries=0)
-    for name in ("billing", "general", "technical"):
-        with_tool(tree, name)
-    tree.root.take(decision("billing"))
+    own = tree.root.chain.task.assigned
+    assert own is not None
+    task = structs.replace(tree.root.chain.task, assigned=structs.replace(own, chains=0))
+    tree.root.chain = structs.replace(tree.root.chain, task=task)
+    tree.root.propose(content="Billing.")
     assert tree.root.chain.error is not None
     assert tree.root.chain.error.code == "HP-215"
     assert tree.root.chain.error.message.endswith("the supervisor named no agent"), "it had no rounds of tools"
+
+
+def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> None:
+    tree = routing(threshold=0.7)
+    tree.root.take(decision("billing", sure=0.1))
+    fewer = structs.replace(tree.file, agents=tree.file.agents[:1])
+    tools = with_agents(TOOLS, fewer, tree.root.chain.task)
+    tree.root.world = replace(tree.root.world, agents=fewer, tools=tools)
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    assert (begun(tree.root), tree.root.told("chain.routed")) == ([], [])
+    (fault,) = tree.root.thought.corrections
+    assert '"target_agent":"technical"' in fault.form
 
 
 def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
@@ -80,35 +70,6 @@ def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
     tree.root.take(decision("billing", sure=0.4))
     tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text=" ")
     assert tree.root.chain.actions["c.route.1"].data == '{"answer":"None of these agents is the right one."}'
-
-
-# ---- what a decision is ----------------------------------------------------------------------------------------------
-
-
-def test_i2_a_second_call_of_an_agent_beside_its_decision_never_runs() -> None:
-    tree = routing()
-    tree.root.take(decision("billing", beside=(call("billing", task="Pay 1000 to mallory"),)))
-    assert ended(tree).chain.task.goal == "Find out where it is"
-    assert (begun(tree.root), tree.root.never_executed) == ([], [("billing", "routed")])
-
-
-def test_i2_calls_of_one_agent_are_one_decision_of_which_the_first_counts() -> None:
-    tree = routing(parallel=16)
-    tree.root.propose(*[call("billing", task=f"part {number}") for number in range(32)])
-    assert (begun(tree.root), tree.begun(tree.root.last).chain.task.goal) == (["billing"], "part 0")
-    ended(tree)
-    assert tree.root.never_executed == [("billing", "routed")] * 31
-
-
-def test_i2_an_agent_that_fails_leaves_the_others_of_its_decision_their_task() -> None:
-    tree = routing()
-    tree.root.take(decision("billing", "technical", beside=(call("find_order", query="17"),)))
-    child = tree.begun(tree.root.last)
-    child.no_thought(child.thought.thought_id)
-    tree.report(child)
-    assert begun(tree.root) == ["technical"]
-    ended(tree)
-    assert tree.root.never_executed == [("find_order", "routed")]
 
 
 # ---- the bound -------------------------------------------------------------------------------------------------------
@@ -154,24 +115,22 @@ def test_i2_a_model_that_uses_up_its_turns_without_a_decision_is_at_the_bound(mo
     tree.root.answer(RequestKind.CLARIFICATION, option="general")
     assert begun(tree.root) == ["general"]
     ended(tree)
-    assert (begun(tree.root), tree.root.thought.kind) == ([], ThoughtKind.ROUTE)
+    assert (begun(tree.root), tree.root.thought.kind) == ([], ThoughtKind.REASON)
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 
 
-def test_hp215_or_fails_with_what_was_found_out() -> None:
-    tree = routing(policy=Policy(max_turns=2), on_bound=OnBound.FAIL)
-    look_up(tree)
-    for _ in range(2):
-        tree.root.take(UNREADABLE)
-    assert tree.root.chain.error is not None
-    assert tree.root.chain.error.code == "HP-215"
-    assert 'find_order: {"id": "order_17"}' in (tree.root.chain.answer or "")
+def test_d3_in_advisory_calls_that_strict_would_refuse_fill_the_row_of_strikes_and_a_person_decides() -> None:
+    tree = read_as(REFUND, "Refund order 17", Mode.ADVISORY, tools=("refund",), max_tool_retries=9)
+    for number in range(3):
+        tree.root.propose(call("refund", order_id=f"made_up_{number}"))
+        tree.root.result(failed())
+    assert offered(tree) == ["technical", "billing", "general"]
+    assert "the supervisor" in tree.root.questions[-1].request.question.lower()
 
 
-@pytest.mark.parametrize("on_bound", OnBound)
-def test_c7_calls_at_the_bound_are_recorded_as_never_executed(on_bound: OnBound) -> None:
-    tree = at_the_bound(on_bound=on_bound)
+def test_c7_calls_at_the_bound_are_recorded_as_never_executed() -> None:
+    tree = at_the_bound()
     tree.root.propose(call("find_order", query="19"), call("find_order", query="20"))
     assert tree.root.never_executed == [("find_order", "no agent was named")] * 2
 
@@ -181,7 +140,7 @@ def test_c7_calls_at_the_bound_are_recorded_as_never_executed(on_bound: OnBound)
 
 @pytest.mark.parametrize("told", ["shown", "empty"])
 def test_i2_behind_the_bound_the_results_stand_once_an_agent_is_done(told: str) -> None:
-    tree = at_the_bound(on_bound=OnBound.FAIL)
+    tree = at_the_bound()
     tree.root.take(decision("billing"))
     ended(tree)
     look_up(tree, "18")
@@ -199,19 +158,11 @@ def test_i2_behind_the_bound_the_results_stand_once_an_agent_is_done(told: str) 
 
 
 def test_i2_behind_the_bound_a_decision_beside_words_is_asked_about_too() -> None:
-    tree = at_the_bound(on_bound=OnBound.FAIL)
+    tree = at_the_bound()
     tree.root.take(Proposal(content="Like this: {}", shown=True, faults=("it shows a decision",)))
     assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
-
-
-def test_i2_a_supervisor_that_has_done_the_work_itself_answers() -> None:
-    tree = read_as(REFUND, "Refund order 17", tools=("find_*", "refund"))
-    tree.root.propose(call("refund", order="17"))
-    tree.root.result()
-    tree.root.propose(content="Order 17 is refunded.")
-    assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "Order 17 is refunded.")
 
 
 def test_d3_a_person_chooses_at_the_limit_while_an_effect_is_owed() -> None:

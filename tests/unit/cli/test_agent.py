@@ -64,7 +64,6 @@ def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(typed: Callab
         "  threshold: 0",
         "  max_tool_retries: 3",
         "  max_iterations: 10",
-        "  on_bound: ask",
         "  no worker serves: find_*",
         "  prompts and replies go into the planner's log",
     ]

@@ -65,8 +65,8 @@ def test_i1_the_story_of_a_routed_task_begins_with_whom_it_goes_to_and_why() -> 
     routed = {"reasoning": "the rule vip fits", "confidence": 1.0, "strategy": "rule", "timestamp": BEGUN}
     first, *_ = tell(chain(routed={**routed, "target_agent": "billing", "rule": "vip"}))
     assert (first.mark, first.text, first.note) == (Mark.CHOICE, "billing (rule)", "the rule vip fits")
-    first, *_ = tell(chain(routed={**routed, "target_agents": ["hr", "legal"], "by": "ann"}))
-    assert first.text == "hr, legal (by ann)"
+    first, *_ = tell(chain(routed={**routed, "target_agent": "hr", "by": "ann"}))
+    assert first.text == "hr (by ann)"
     first, *_ = tell(chain(routed=routed))
     assert first.text == "the agent without a name (rule)"
 

@@ -320,8 +320,8 @@ def test_strikes_count_against_words_only_where_nothing_else_was_wrong() -> None
 
 NOTE = case(kind="endless_routing", goal="Remember this", tool="save_note", target="notes", query="")
 HANDED_ON = (
-    event("chain.routed", target_agents=["keeper"]),
-    event("action.dispatched", action_id="c.route.1", tool="keeper", child="c~route-1"),
+    event("chain.routed", target_agent="keeper"),
+    event("action.dispatched", action_id="c.route.1", tool="route", child="c~route-1"),
 )
 ROUTED = History(
     NOTE,
@@ -338,8 +338,8 @@ def test_a_call_of_an_agent_belongs_to_the_action_that_handed_the_task_on() -> N
 
 
 def test_an_agent_without_a_decision_or_that_may_not_be_chosen_is_found() -> None:
-    stranger = event("action.dispatched", action_id="c.route.1", tool="stranger", child="c~route-1")
-    chosen = event("chain.routed", target_agents=["stranger"])
+    stranger = event("action.dispatched", action_id="c.route.1", tool="route", child="c~route-1")
+    chosen = event("chain.routed", target_agent="stranger")
     for events in (HANDED_ON[1:], (*HANDED_ON, stranger), (chosen, stranger)):
         assert value("misrouted", replace(ROUTED, events=events)) == 1
 

@@ -16,7 +16,9 @@ from haltpoint.testing.conversation import Conversation
 from haltpoint.testing.script import Say
 
 PAGE = (Path(__file__).parents[3] / "docs" / "eval.md").read_text()
-THOUGHTS = ("plan", "act", "reason", "route", "answer")
+THOUGHTS = (("plan", "s1"), ("act", "s1"), ("reason", "s1"), ("act", "route"), ("answer", "s1"))
+"""Kinds of thoughts, each with its step."""
+
 OK = {"success": True, "next_action": "continue", "data": {}}
 FOUND = {**OK, "data": {"id": "user_x"}}
 FAILED = {"success": False, "next_action": "error", "data": {}, "error": {"message": "no"}}
@@ -31,11 +33,11 @@ def requests(case: Case) -> list[Conversation]:
         ((finder, FOUND), (case.tool, OK)),
         ((finder, FAILED),),
         ((finder, FOUND), (finder, FAILED)),
-        (("keeper", OK),),
+        (("route", OK),),
     ]
     return [
-        Conversation(thought, "s1", 1, attempt, case.goal, case.goal, results)
-        for thought in THOUGHTS
+        Conversation(thought, step, 1, attempt, case.goal, case.goal, results)
+        for thought, step in THOUGHTS
         for attempt in (1, 3)
         for results in talks
     ]

@@ -29,8 +29,8 @@ BEGUN = int(HEAD["created"])
 ROUTE = {"step_id": "route"}
 CORRECTED = "There is no agent 'returns' to hand the task on to. Agents that can take it: billing, technical."
 WRONG = {**ROUTE, "violation": "unknown_tool", "tool": "returns", "message": CORRECTED}
-FIRST = in_full(Routed(("billing",), Strategy.LLM, BEGUN, "money", by="ann"))
-SECOND = in_full(Routed(("technical", "legal"), Strategy.LLM, BEGUN, "repair", 0.9))
+FIRST = in_full(Routed("billing", Strategy.LLM, BEGUN, "money", by="ann"))
+SECOND = in_full(Routed("technical", Strategy.LLM, BEGUN, "repair", 0.9))
 
 Facts = list[tuple[str, dict[str, Any]]]
 
@@ -60,8 +60,7 @@ LOG: list[tuple[int, Facts]] = [
         [("request.answered", {"request_id": "c1.r2"}), ("chain.routed", FIRST), ("action.dispatched", about(2))],
     ),
     (500, [("action.completed", about(2))]),
-    (500, [("chain.routed", SECOND), ("action.dispatched", about(3)), ("action.dispatched", about(4))]),
-    (700, [("action.completed", about(4))]),
+    (500, [("chain.routed", SECOND), ("action.dispatched", about(3))]),
     (800, [("action.completed", about(3))]),
     (900, [("step.completed", ROUTE), ("chain.completed", {})]),
 ]
@@ -89,18 +88,23 @@ def question(number: int, kind: RequestKind, at: int, answer: dict[str, Any], ch
 
 
 def routed_twice(**changes: Any) -> ChainView:
-    """A question in words, a wrong decision, a person's decision, and one of two agents at once."""
+    """A question in words, a wrong decision, a person's decision, and one of the model."""
     lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG)
     by_hand = {"success": True, "next_action": "continue", "metadata": {"by": "ann"}}
     agents = {
-        f"c1.route.{number}": {"tool": tool, "args": '{"task":"x"}', "receipt": OK, "child": True}
-        for number, tool in enumerate(("billing", "technical", "legal"), 2)
+        f"c1.route.{number}": {
+            "tool": "route",
+            "args": json.dumps({"target_agent": agent, "task": "x"}),
+            "receipt": OK,
+            "child": True,
+        }
+        for number, agent in enumerate(("billing", "technical"), 2)
     }
     whole: dict[str, Any] = {
         "head": HEAD | {"status": "completed"},
         "task": Task(goal="Money back", agent=SUPERVISOR),
         "plan": Plan(steps=(Step(id="route"),)),
-        "runs": (StepRun(StepStatus.COMPLETED, actions=4),),
+        "runs": (StepRun(StepStatus.COMPLETED, actions=3),),
         "log": tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines)),
         "actions": {"c1.route.1": {"tool": "askHuman", "args": "{}", "receipt": json.dumps(by_hand)}, **agents},
         "requests": {
@@ -125,13 +129,11 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
         (Mark.NEVER, "never executed: find_order()"),
         (Mark.CHOICE, "Billing  (billing)"),
         (Mark.CHOICE, "billing (by ann)"),
-        (Mark.RUNNING, 'billing(task="x")'),
-        (Mark.DONE, "billing: ok"),
-        (Mark.CHOICE, "technical, legal (llm)"),
-        (Mark.RUNNING, 'technical(task="x")'),
-        (Mark.RUNNING, 'legal(task="x")'),
-        (Mark.DONE, "legal: ok"),
-        (Mark.DONE, "technical: ok"),
+        (Mark.RUNNING, 'route(target_agent="billing", task="x")'),
+        (Mark.DONE, "route: ok"),
+        (Mark.CHOICE, "technical (llm)"),
+        (Mark.RUNNING, 'route(target_agent="technical", task="x")'),
+        (Mark.DONE, "route: ok"),
         (Mark.DONE, "route completed"),
     ]
     times = [line.at for line in tell(routed_twice()) if line.at is not None]
@@ -141,13 +143,13 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
 def test_i2_the_view_has_the_last_decision_and_those_before_it() -> None:
     view = routed_twice()
     assert view.routed is not None
-    assert (view.routed.target_agents, view.routed.target_agent) == (("technical", "legal"), None)
+    assert view.routed.target_agent == "technical"
     assert [(one.target_agent, one.by, one.reasoning) for one in view.routed_before] == [("billing", "ann", "money")]
     assert "routed_before" not in view_of(record()).model_dump()
 
 
 def test_i1_a_decision_without_a_model_is_above_the_first_step() -> None:
-    rule = in_full(Routed((), Strategy.RULE, BEGUN, "no rule fits"))
+    rule = in_full(Routed(None, Strategy.RULE, BEGUN, "no rule fits"))
     facts: list[list[Any]] = [["chain.routed", rule], ["step.started", {"step_id": "find"}]]
     line = LogLine.parse("c1", 0, json.dumps({"at": BEGUN, "type": "x", "facts": facts}))
     runs = (StepRun(StepStatus.IN_PROGRESS), StepRun(), StepRun())
@@ -165,14 +167,14 @@ def below(changes: dict[str, Any]) -> ChainRecord:
 def test_i4_a_question_of_an_agent_keeps_its_answer_and_is_counted() -> None:
     children = {"c1~route-3": below({})}
     texts = [line.text for line in tell(routed_twice(children=children))]
-    place = texts.index('technical(task="x")')
-    asks = texts[place : texts.index("legal: ok")]
+    place = texts.index('route(target_agent="technical", task="x")')
+    asks = texts[place : texts.index("route: ok", place)]
     assert [one for one in asks if one[:4] in ("STOP", "answ")] == ["STOP  Question 1?", "answer: B-2"]
     assert "3 questions" in tell(routed_twice(children=children))[-1].note
 
     children = {"c1~route-3": below({"status": RequestStatus.WITHDRAWN, "answer": ""})}
     texts = [line.text for line in tell(routed_twice(children=children)) if line.mark is not Mark.OPTION]
-    told = texts[texts.index('legal(task="x")') :][1:3]
+    told = texts[texts.index('route(target_agent="technical", task="x")') :][1:3]
     assert told == ["STOP  Question 1?", "the question of chain c1~route-3 was withdrawn"]
 
 

@@ -16,7 +16,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.routing import SUPERVISOR, OnBound, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.streams.outgoing import Envelope
@@ -55,9 +55,9 @@ def lookup(think: Think) -> tuple[str, dict[str, Any]]:
 
 
 ROUTERS: Final[dict[str, Callable[[Think], Reply]]] = {
-    "decision and calls at once": lambda think: said(DECISION, lookup(think), ("admin", {"task": "x"})),
+    "decision and calls at once": lambda think: said("", ("route", DECISION), lookup(think), ("admin", {})),
     "a target that it invents": lambda _: said({**DECISION, "target_agent": "legal"}),
-    "an internal tool as target": lambda _: said({**DECISION, "target_agents": ["wipe_store", "billing"]}),
+    "an internal tool as target": lambda _: said({**DECISION, "target_agent": "wipe_store"}),
     "a tool of its own as target": lambda think: said({**DECISION, "target_agent": "find_order"}, lookup(think)),
     "1e999 as confidence": lambda _: confident("1e999"),
     "high as confidence": lambda _: confident('"high"'),
@@ -69,7 +69,7 @@ ROUTERS: Final[dict[str, Callable[[Think], Reply]]] = {
     "five megabytes": lambda _: said(json.dumps({**DECISION, "reasoning": "x" * 5_000_000})),
     "a decision for itself": lambda _: said({**DECISION, "target_agent": SUPERVISOR}),
     "two decisions": lambda _: said([DECISION, {**DECISION, "target_agent": "technical"}]),
-    "a decision for each of a thousand agents": lambda _: said({"target_agents": [f"a{n}" for n in range(1000)]}),
+    "a decision for a thousand agents": lambda _: said({"target_agent": [f"a{n}" for n in range(1000)]}),
     "decisions without end": lambda think: said({**DECISION, "task": think.thought_id}),
     "questions without end": lambda think: said(f"Is it {think.thought_id}?"),
 }
@@ -90,17 +90,17 @@ class Outcome:
 def route(router: Callable[[Think], Reply], mode: Mode, **more: Any) -> Outcome:
     """Play a task to its end; a person chooses the first of what they are offered, and stops what has broken."""
     supervisor = Supervisor(agents=OFFERED, tools=("find_*",), max_tool_retries=ROUNDS, max_iterations=3, **more)
-    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, mode=mode, parallel=4), Agents(AGENTS, supervisor=supervisor))
+    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, mode=mode), Agents(AGENTS, supervisor=supervisor))
     root, found, rounds, heard = tree.root, Outcome(), 0, 0
     root.submit(read=False)
     for _ in range(200):
         chain = root.chain
         if chain.status.final:
             found.status, found.code = chain.status, None if chain.error is None else chain.error.code
-            found.decided = [name for one in root.told("chain.routed") for name in one["target_agents"]]
+            found.decided = [fact["target_agent"] for fact in root.told("chain.routed")]
             return found
         for order in [one for one in root.last.outputs if isinstance(one, StartChild)]:
-            found.worked.append(order.action.tool)
+            found.worked.append(str(order.task.agent))
             rounds = 0
         if chain.requests:
             asked = chain.requests[0]
@@ -126,11 +126,11 @@ def route(router: Callable[[Think], Reply], mode: Mode, **more: Any) -> Outcome:
             if think.kind is ThoughtKind.BOUNDS:
                 root.read(Bounds())
             else:
-                root.hear(reply_to(message, router(think), root.world.tools, GOAL, routes=True))
+                root.hear(reply_to(message, router(think), root.world.tools))
     raise AssertionError(f"it has not ended: {root.chain.status}, {found}")
 
 
-@pytest.mark.parametrize("more", [{}, {"on_bound": OnBound.FAIL}, {"threshold": 0.5}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"threshold": 0.5}], ids=str)
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("name", ROUTERS)
 def test_i2_a_hostile_router_hands_nothing_on_that_was_not_decided(name: str, mode: Mode, more: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.work.routing import Decided
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner import routing_function
 from haltpoint_planner.routing_function import run
@@ -63,35 +62,38 @@ async def ending_later(goal: str, context: dict[str, Any], names: list[str]) -> 
     raise context["returns"]
 
 
-async def ask(name: str, returns: object = None) -> Decided:
+def decision(agent: str, reasoning: str = "", confidence: float = 0.0) -> dict[str, Any]:
+    return {"target_agent": agent, "reasoning": reasoning, "confidence": confidence}
+
+
+async def ask(name: str, returns: object = None) -> dict[str, Any]:
     return await run(f"{__name__}:{name}", "the goal", {"returns": returns}, NAMES)
 
 
 @pytest.mark.parametrize(
     ("returns", "decided"),
     [
-        ("billing", Decided(("billing",), "", 1.0)),
-        ({"target_agent": "billing"}, Decided(("billing",))),
-        ("Billing", Decided(("billing",), "", 1.0)),
-        ({"target_agent": "TECHNICAL"}, Decided(("technical",))),
-        ({"target_agent": "x", "reasoning": "r", "confidence": 0.25}, Decided(("x",), "r", 0.25)),
-        ({"target_agent": "x", "confidence": True}, Decided(("x",))),
-        ({"target_agent": "x", "confidence": "high"}, Decided(("x",))),
-        ({"target_agent": "x", "confidence": 1e999}, Decided(("x",))),
-        ("g" * 5_000_000, Decided(("g" * 128,), "", 1.0)),
-        ("\ud800", Decided(("\ufffd",), "", 1.0)),
-        ({"target_agent": "x", "reasoning": "w" * 5_000_000}, Decided(("x",), "w" * 2000)),
-        ({"target_agent": "x", "reasoning": "a \ud800"}, Decided(("x",), "a \ufffd")),
-        ({"target_agent": "x", "reasoning": ["w"]}, Decided(("x",), "['w']")),
+        ("billing", decision("billing", "", 1.0)),
+        ({"target_agent": "billing"}, decision("billing")),
+        ("Billing", decision("Billing", "", 1.0)),
+        ({"target_agent": "x", "reasoning": "r", "confidence": 0.25}, decision("x", "r", 0.25)),
+        ({"target_agent": "x", "confidence": True}, decision("x")),
+        ({"target_agent": "x", "confidence": "high"}, decision("x")),
+        ({"target_agent": "x", "confidence": 1e999}, decision("x")),
+        ("g" * 5_000_000, decision("g" * 128, "", 1.0)),
+        ("\ud800", decision("\ufffd", "", 1.0)),
+        ({"target_agent": "x", "reasoning": "w" * 5_000_000}, decision("x", "w" * 2000)),
+        ({"target_agent": "x", "reasoning": "a \ud800"}, decision("x", "a \ufffd")),
+        ({"target_agent": "x", "reasoning": ["w"]}, decision("x", "['w']")),
     ],
 )
-async def test_i1_a_function_returns_a_name_or_a_decision(returns: object, decided: Decided) -> None:
+async def test_i1_a_function_returns_a_name_or_a_decision(returns: object, decided: dict[str, Any]) -> None:
     assert await ask("by_context", returns) == decided
 
 
 async def test_i1_it_may_be_async() -> None:
-    assert (await ask("without_waiting")).targets == ("technical",)
-    assert (await ask("returns_what_is_awaited")).targets == ("technical",)
+    assert (await ask("without_waiting"))["target_agent"] == "technical"
+    assert (await ask("returns_what_is_awaited"))["target_agent"] == "technical"
 
 
 @pytest.mark.parametrize("returns", [None, 7, ["billing"], {"agent": "billing"}, {"target_agent": None}])
@@ -179,14 +181,14 @@ def test_i1_those_that_never_end_leave_the_others_their_threads_and_the_planner_
     RELEASED.clear()
     ended, before = list[str](), set(threading.enumerate())
 
-    async def run_them() -> Decided:
+    async def run_them() -> dict[str, Any]:
         monkeypatch.setattr(routing_function, "PATIENCE", 0.05)
         found = await asyncio.gather(*(ask("hanging", ended) for _ in range(40)), return_exceptions=True)
         assert all("too slow" in str(one) for one in found)
         monkeypatch.setattr(routing_function, "PATIENCE", 5)
         return await ask("by_context", "billing")
 
-    assert asyncio.run(run_them()).targets == ("billing",)
+    assert asyncio.run(run_them())["target_agent"] == "billing"
     assert ended == []
     hanging_still = set(threading.enumerate()) - before
     assert (len(hanging_still), {one.daemon for one in hanging_still}) == (40, {True})
@@ -198,4 +200,4 @@ def test_i1_those_that_never_end_leave_the_others_their_threads_and_the_planner_
 
 async def test_i1_it_sees_the_variables_of_the_context_that_it_is_called_in() -> None:
     GIVEN.set("technical")
-    assert (await ask("looking_around")).targets == ("technical",)
+    assert (await ask("looking_around"))["target_agent"] == "technical"

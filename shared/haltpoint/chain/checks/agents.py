@@ -1,25 +1,22 @@
-"""Agents as a chain sees them (CONTRACT I): how one works on a task, and those that it may hand a task on to as tools.
+"""Agents as a chain sees them (CONTRACT I): how one works on a task, and how it hands it on to others.
 
-A call of an agent changes nothing by itself: the calls of the chain that carries it out do, and each is judged there.
-So nothing about such a call needs a yes. An equal one gets the receipt that there is.
+To hand a task on changes nothing by itself: the calls of the chain that carries it out do, and each is judged there.
+So nothing about such a call needs a yes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.contract import Tools, open_to_models, with_effects
-from haltpoint.chain.model.state import Chain, Routing
-from haltpoint.chain.model.statuses import PlanOrigin
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, levels_of
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Strategy
 from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Limits, Mode, Task
-from haltpoint.contracts.work.thoughts import Proposal
 
 MOST_DEEP: Final = 4
 """Chains of agents in one line, the root included."""
@@ -28,15 +25,17 @@ LONGEST_TASK: Final = 8000
 """Characters of what an agent is to do, and of what it needs to know for that."""
 
 _STRICTNESS: Final = tuple(Mode)
-_PARAMETERS: Final[dict[str, Any]] = {
+_TEXT: Final = {"type": "string", "maxLength": LONGEST_TASK}
+_CALL: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
-        "task": {"type": "string", "minLength": 1, "maxLength": LONGEST_TASK, "description": "what it is to do"},
-        "context": {"type": "string", "maxLength": LONGEST_TASK, "description": "what it needs to know for that"},
+        "task": {**_TEXT, "minLength": 1, "description": "what it is to do"},
+        "context": {**_TEXT, "description": "what it needs to know for that"},
     },
     "required": ["task"],
     "additionalProperties": False,
 }
+"""The parameters of an agent as a tool of a literal plan."""
 
 
 def assigned_to(task: Task, agents: Agents) -> Task:
@@ -90,41 +89,87 @@ def narrower(one: Budget, other: Budget) -> Budget:
 
 
 def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[str, ToolSpec]:
-    """The tools, and as tools the agents that this task's agent may hand it on to; the same object without any. A tool
-    wins over an agent of its name: what is said of the tool must not be lost.
+    """The tools, and how this task's agent hands it on; the same object where it may not. Models do that by `route`
+    alone, and a literal plan names agents as tools: there a tool wins over an agent of its name.
     """
     own = agents.named(task.agent)
     if own is None or not own.agents:
         return tools
-    named, calls = {one.name: one for one in agents.agents}, dict[str, set[str]]()
-    for name in (reached := [*own.agents]):  # grows while it is walked
-        scope = replace(task, assigned=Assignment(tools=named[name].tools))
-        calls[name] = {tool for tool, spec in tools.items() if open_to_models(spec, scope)}
+    named = {agent.name: agent for agent in agents.agents}
+    targets = [named[name] for name in own.agents]
+    if task.plan is None:
+        return {**tools, ROUTE: _route(targets, _inside(targets, named, tools, task), tools)}
+    specs = [_as_tool(agent, _inside([agent], named, tools, task), tools) for agent in targets]
+    return {**{spec.name: spec for spec in specs}, **tools}
+
+
+def _inside(targets: Sequence[Agent], named: Mapping[str, Agent], tools: Tools, task: Task) -> tuple[str, ...]:
+    """The tools that these agents may call, and those below them."""
+    reached = [agent.name for agent in targets]
+    for name in reached:  # grows while it is walked
         reached += [other for other in named[name].agents if other not in reached]
-    return {**{name: _spec(named[name], tools, named, calls) for name in own.agents}, **tools}
+    found = set[str]()
+    for name in reached:
+        scope = replace(task, assigned=Assignment(tools=named[name].tools))
+        found.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
+    return tuple(sorted(found))
 
 
-def _spec(agent: Agent, tools: Tools, named: Mapping[str, Agent], calls: Mapping[str, set[str]]) -> ToolSpec:
-    """An agent as a tool. It is read-only when all is that it may call, the agents below it included; `calls` has that
-    for each agent alone.
-    """
-    for name in (below := [agent.name]):  # grows while it is walked
-        below += [other for other in named[name].agents if other not in below]
-    found = set[str]().union(*(calls[name] for name in below))
-    return ToolSpec(
-        name=agent.name,
-        kind=ToolKind.AGENT,
-        description=agent.description,
-        parameters=_PARAMETERS,
-        read_only=not any(with_effects(tools[name]) for name in found),
-        idempotent=True,
-        queue="",
-        inside=tuple(sorted(found)),
+def _route(targets: Sequence[Agent], inside: tuple[str, ...], tools: Tools) -> ToolSpec:
+    """The tool `route`: its model decides who works on the task."""
+    told = "; ".join(_told(agent) for agent in targets)
+    properties = {
+        "target_agent": {"type": "string", "enum": [agent.name for agent in targets]},
+        "task": {**_TEXT, "description": "what it is to do, with all that you found out; without it your goal"},
+        "reasoning": {"type": "string", "maxLength": 2000, "description": "why, in one sentence"},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "how sure you are"},
+    }
+    return _handing_on(
+        name=ROUTE,
+        description=f"Hand the task on to one agent, and wait for what it says. The agents: {told}",
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "required": ["target_agent"],
+            "additionalProperties": False,
+        },
+        inside=inside,
+        tools=tools,
     )
 
 
+def _told(agent: Agent) -> str:
+    skills = f" (good at: {', '.join(agent.skills)})" if agent.skills else ""
+    return f"{agent.name}: {' '.join(agent.description.split())}{skills}"
+
+
+def _as_tool(agent: Agent, inside: tuple[str, ...], tools: Tools) -> ToolSpec:
+    return _handing_on(name=agent.name, description=agent.description, parameters=_CALL, inside=inside, tools=tools)
+
+
+def _handing_on(
+    *, name: str, description: str, parameters: dict[str, Any], inside: tuple[str, ...], tools: Tools
+) -> ToolSpec:
+    """A tool whose calls are chains of agents. It is read-only when all is that these may call."""
+    return ToolSpec(
+        name=name,
+        kind=ToolKind.AGENT,
+        description=description,
+        parameters=parameters,
+        read_only=not any(with_effects(tools[tool]) for tool in inside),
+        idempotent=True,
+        queue="",
+        inside=inside,
+    )
+
+
+def targets_of(spec: ToolSpec) -> tuple[str, ...]:
+    """The agents that a call of `route` may name."""
+    return tuple(spec.parameters["properties"]["target_agent"]["enum"])
+
+
 def goal_in(arguments: Mapping[str, Any]) -> str:
-    """The goal that a call of an agent gives, in its caller's words."""
+    """The goal that a call gives to an agent, in its caller's words; empty where it gives none."""
     return "\n\n".join(str(arguments[name]).strip() for name in ("task", "context") if arguments.get(name))
 
 
@@ -137,47 +182,3 @@ def hand_on_fault(work: Work, name: str) -> str | None:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
         return f"{name} cannot take it: {why}. Continue without it."
     return None
-
-
-# ---- a supervisor's model (I2) ---------------------------------------------------------------------------------------
-
-DECISION: Final = (
-    '{"target_agents": ["<name>"], "task": "<what it is to do, with all that you found out>", '
-    '"reasoning": "<why, in one sentence>", "confidence": <from 0 to 1: how sure you are>}'
-)
-"""The form of a decision, as the model reads it."""
-
-
-def router(work: Work) -> Supervisor | None:
-    """What the file says of the supervisor, where its model routes the task; None: no model does that here."""
-    routes = work.task.agent == SUPERVISOR and work.origin is PlanOrigin.REACT
-    return work.world.agents.supervisor if routes else None
-
-
-def progress(work: Work) -> Routing:
-    """How far a supervisor's model has come."""
-    return work.routing or Routing()
-
-
-def must_decide(work: Work) -> bool:
-    """Whether the supervisor's model has used up its rounds of tools."""
-    said = router(work)
-    return said is not None and progress(work).rounds >= said.max_tool_retries
-
-
-def undecided(work: Work) -> bool:
-    """Whether a supervisor's model has handed the task on to no agent yet, and has done nothing of it by itself."""
-    if router(work) is None or progress(work).decisions:
-        return False
-    return not any(one.satisfies and with_effects(work.world.spec(one.tool)) for one in work.actions.values())
-
-
-def decided(work: Work, proposal: Proposal) -> tuple[ProposedCall, ...]:
-    """The calls of a proposal that are its decision: the first of each agent that it names, or else calls."""
-    if router(work) is None:
-        return ()
-    said, first = proposal.routing, dict[str, ProposedCall]()
-    for one in proposal.calls:
-        if one.tool in said.targets if said else work.world.spec(one.tool).kind is ToolKind.AGENT:
-            first.setdefault(one.tool, one)
-    return tuple(first.values())

@@ -12,6 +12,7 @@ import msgspec
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import Reference, references, write_json
+from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
@@ -92,7 +93,10 @@ def call_form(spec: ToolSpec) -> str:
 
 
 def _placeholder(name: str, schema: Any) -> Any:
-    kind, least = (str(schema.get("type")), schema.get("minItems")) if isinstance(schema, dict) else ("", None)
+    about = schema if isinstance(schema, dict) else {}
+    kind, least = str(about.get("type")), about.get("minItems")
+    if choices := about.get("enum"):
+        return OR.join(map(str, choices[:_MOST_NAMES]))
     return [f"<{name}>"] if kind == "array" and least else _PLACEHOLDERS.get(kind, f"<{name}>")
 
 

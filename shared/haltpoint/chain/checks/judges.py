@@ -53,12 +53,6 @@ def judge(call: CheckedCall) -> Verdict:
     return AskFirst(tuple(reasons)) if reasons else GO
 
 
-def refusal(call: CheckedCall) -> Correction | None:
-    """Why a call may not run; None when it may, or when a person decides."""
-    verdict = judge(call)
-    return verdict.correction if isinstance(verdict, Refuse) else None
-
-
 def _form(call: CheckedCall) -> Verdict:
     return _refused(form_fault(call))
 

@@ -16,6 +16,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut, SaidBy
 from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.routing import ROUTE
 
 Promise = tuple[str, ...]
 
@@ -52,10 +53,10 @@ def in_words(promises: tuple[Promise, ...]) -> str:
 
 def keep(work: Work, action: Action) -> bool:
     """Note which promises of its step a receipt keeps: that of the tool, when it succeeded, and those of the tools that
-    succeeded in the chain that carried it out. Whether it keeps any.
+    succeeded in the chain that carried it out. Whether it keeps any. A task was handed on also when the agent failed.
     """
     names = set(action.told.nested_successes)
-    if action.satisfies:
+    if action.satisfies or action.tool == ROUTE:
         names.add(action.tool)
     kept = 0
     for bit, tools in enumerate(of_step(work, action.step)):

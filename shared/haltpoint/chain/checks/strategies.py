@@ -14,7 +14,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.routing import SUPERVISOR, Decided, Rule, Strategy
+from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy
 from haltpoint.contracts.work.tasks import Task
 
 _WORD: Final = re.compile(r"[^\W_]+(?:\+\+|[+#](?!\w))?")
@@ -100,11 +100,12 @@ def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice
     """The agent that the function names; the fallback where it fails, or names none that there is."""
     if isinstance(reply, ThoughtFailed):
         return fallback(agents, f"the function failed ({reply.data.code}: {reply.data.message})")
-    said, names = reply.data.proposal.routing or Decided(), [one.name for one in agents.choices]
-    if len(said.targets) == 1 and said.targets[0] in names:
-        return Choice(said.targets[0], said.reasoning, said.confidence)
-    named = ", ".join(said.targets) or "no agent"
-    return fallback(agents, f"the function names {named}; there are: {', '.join(names)}")
+    calls = reply.data.proposal.calls
+    chosen = calls[0].arguments if calls else {}
+    name, names = chosen.get("target_agent"), [agent.name for agent in agents.choices]
+    if name in names:
+        return Choice(name, chosen.get("reasoning", ""), chosen.get("confidence", 0.0))
+    return fallback(agents, f"the function names {name or 'no agent'}; there are: {', '.join(names)}")
 
 
 def fallback(agents: Agents, why: str) -> Choice:

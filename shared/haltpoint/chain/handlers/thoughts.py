@@ -48,14 +48,13 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.bounds import Bounds, ChainBounds
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.routing import SUPERVISOR
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode, Style
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
-ROUTE_STEP = "route"
 """Its id where a model routes the task (I2)."""
 
 MOST_FAULTS: Final = 20
@@ -127,9 +126,10 @@ def take_bounds(work: Work, reading: Bounds | None) -> None:
 def begin_open(work: Work) -> None:
     """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
     work.thought = None
-    names = (name for name, spec in work.world.tools.items() if open_to_models(spec, work.task))
-    step_id = ROUTE_STEP if work.task.agent == SUPERVISOR else REACT_STEP
-    step = Step(id=step_id, description=goal_of(work), allowed_tools=tuple(sorted(names)))
+    names = tuple(sorted(name for name, spec in work.world.tools.items() if open_to_models(spec, work.task)))
+    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=names)
+    if work.task.agent == SUPERVISOR:
+        step = msgspec.structs.replace(step, id=ROUTE, required_tools=(ROUTE,))
     adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
 
 

@@ -31,5 +31,5 @@ class Code(StrEnum):
     MESSAGE_LOST = "HP-211", "A message that the chain waited for could not be processed; it is in the dead letters."
     TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
     UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows why."
-    AT_BOUND = "HP-215", "The supervisor used up its rounds and named no agent."
+    NOT_ROUTED = "HP-215", "The supervisor named no agent, and none may get the task."
     AGENT_GONE = "HP-216", "No agent of the agents file has the name that the task gives."

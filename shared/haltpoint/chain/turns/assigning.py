@@ -5,7 +5,8 @@ from typing import Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, progress, who_routes, with_agents
+from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
+from haltpoint.chain.checks.routing import progress
 from haltpoint.chain.checks.strategies import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think
@@ -55,7 +56,7 @@ def note_decision(work: Work, routed: Routed) -> None:
 def route(work: Work, choice: Choice, strategy: Strategy) -> None:
     """The task becomes that of the agent that was chosen, as if it had named this one."""
     routed = Routed(
-        target_agents=() if choice.agent is None else (choice.agent,),
+        target_agent=choice.agent,
         strategy=strategy,
         timestamp=work.now,
         reasoning=choice.reasoning,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import may_call, with_effects
+from haltpoint.chain.checks.routing import route_in
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -106,10 +106,11 @@ def _pending(work: Work) -> list[Action]:
 
 def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:
     """Why a call of the step's proposal is not made in this turn, although nothing may be wrong with it: it is beside
-    a decision (I2), or belongs to a later step; None when neither is so.
+    a decision (I3), or belongs to a later step; None when neither is so.
     """
-    if targets := decided(work, work.proposals.get(index, Proposal())):
-        return None if call in targets else ROUTED
+    decision = route_in(work.proposals.get(index, Proposal()))
+    if decision is not None:
+        return None if call is decision else ROUTED
     owner = _owner_of(work, index, call.tool)
     return None if owner is None else f"belongs to {owner}"
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import known
-from haltpoint.chain.checks.agents import assigned_to, goal_in, hand_on_fault
+from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, goal_in, hand_on_fault
 from haltpoint.chain.checks.goal import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.codes import Code
@@ -46,8 +46,8 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         )
     users = _users_own(work, action)
     given = Task(
-        goal=goal_in(arguments),
-        agent=action.tool,
+        goal=goal_in(arguments) or users_goal(work)[:LONGEST_TASK],
+        agent=arguments.get("target_agent", action.tool),
         above=work.task.path,
         assigned=Assignment(
             chains=own.chains - work.below.chains - 1,

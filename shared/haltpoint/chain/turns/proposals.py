@@ -6,35 +6,27 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import decided, must_decide, router, undecided
 from haltpoint.chain.checks.checked import CheckedCall
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import missing
+from haltpoint.chain.checks.routing import did_not_route, ends_routing, must_route, route_in, router, undecided
 from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import in_short, is_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.exiting import end_by_call, end_by_words
 from haltpoint.chain.turns.gate import Gate, drop_held, is_held, left_aside, tell_held_once
 from haltpoint.chain.turns.receipts import give_back, succeed
-from haltpoint.chain.turns.routing import (
-    accept,
-    at_bound,
-    at_limit,
-    decision_faults,
-    ends_routing,
-    is_result,
-    note_round,
-)
+from haltpoint.chain.turns.routing import at_bound, at_limit, decide, is_result, note_round
 from haltpoint.chain.turns.strikes import (
     MOST_CALLS,
     complete_unmet,
     no_call,
-    no_decision,
     strike,
     strikes_exhausted,
     unread,
@@ -44,7 +36,6 @@ from haltpoint.chain.turns.thinking import has_turns, may_think, overspent, thin
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tools import CONFIRMED, END_STEP
-from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
 
@@ -67,9 +58,9 @@ def consider(work: Work, index: int) -> Next | None:
     """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`)."""
     proposal = work.proposals[index]
     asks = proposal.shown and may_think(work, index)
-    due = must_decide(work) and not asks and (undecided(work) or proposal.calls or proposal.faults)
-    if (said := router(work)) is not None and (due or decided(work, proposal)):
-        return _decide(work, index, proposal, said)
+    if did_not_route(work, proposal) and not asks:
+        work.edit(index).here = False
+        return at_bound(work, index)
     work.edit(index).here = False
     if len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
@@ -81,16 +72,6 @@ def consider(work: Work, index: int) -> Next | None:
     if faults := unread(work, index, proposal):
         strike(work, index, *faults)
     return None
-
-
-def _decide(work: Work, index: int, proposal: Proposal, said: Supervisor) -> Next | None:
-    """A supervisor's decision, or a reply in its place where the rounds of tools are used up (I2); None: the agents
-    may be called.
-    """
-    work.edit(index).here = False
-    if not (faults := decision_faults(work, index, proposal)):
-        return accept(work, index, proposal, said)
-    return at_bound(work, index, faults, said) if must_decide(work) else _correct(work, index, faults)
 
 
 def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
@@ -105,7 +86,7 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return _again(work, index, unread(work, index, proposal), thought, again=True)
     if proposal.faults and not proposal.shown:
         return _correct(work, index, unread(work, index, proposal))
-    if not (undecided(work) or missing(work, index)):
+    if not missing(work, index):
         return _take_last_words(work, index, words)
     if is_question(words) and (question := _ask(work, index, words)) is not None:
         return question
@@ -113,7 +94,7 @@ def _take_words(work: Work, index: int, proposal: Proposal) -> Next:
         return _take_last_words(work, index, words)
     if (ended := end_by_words(work, index, words)) is not None:
         return ended
-    fault = no_decision(work) if undecided(work) else no_call(work, index)
+    fault = no_call(work, index)
     if mode is Mode.STRICT:
         return _correct(work, index, (fault,))
     work.words = words
@@ -133,7 +114,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
     While other calls of the step are under way nothing is refused: their results may be origins.
     """
     proposal = work.proposals.get(index, _NOTHING)
-    most = max(limits.actions_per_turn(work.steps[index], work.world.policy), len(decided(work, proposal)))
+    most = limits.actions_per_turn(work.steps[index], work.world.policy)
     for place in range(work.run[index].taken, len(proposal.calls)):
         proposed, run = proposal.calls[place], work.run[index]
         if run.in_turn >= most and not run.pending and not work.continues(index, proposed.tool):
@@ -177,7 +158,9 @@ def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tup
     proposal = work.proposals[index]
     would_ask = _note_what_strict_says(work, call) if call.mode is Mode.ADVISORY else ()
     work.edit(index).taken = place
-    if not work.run[index].in_turn and not decided(work, proposal):
+    if (asks_who := decide(work, call)) is not None:
+        return asks_who
+    if not work.run[index].in_turn and route_in(proposal) is None:
         note_round(work, index)
     earlier = answered(call)
     if earlier is None:
@@ -205,7 +188,8 @@ def next_turn(work: Work, index: int) -> Next:
     for the next (C7), with what was wrong; the same turn again when nothing of it ran.
     """
     step = work.steps[index]
-    if step.promised and not step.each and not missing(work, index):
+    is_drafted = work.origin is PlanOrigin.DRAFTED
+    if is_drafted and step.promised and not step.each and not missing(work, index):
         return StepEnd(index)
     run, thought = work.edit(index), work.acted_on(index)
     proposal = work.proposals.get(index, _NOTHING)
@@ -222,7 +206,7 @@ def next_turn(work: Work, index: int) -> Next:
     if not wrong:
         wrong = (no_call(work, index),)
         violate(work, index, thought, wrong, proposal.content)
-    elif not run.struck:
+    elif not run.struck and route_in(proposal) is None:
         note_round(work, index)
     run.turn, run.struck = run.turn - 1, False
     return _again(work, index, wrong, thought, again=True)
@@ -241,15 +225,15 @@ def _again(work: Work, index: int, corrections: tuple[Correction, ...], thought:
     if mode is Mode.ADVISORY and full and (corrections or work.run[index].struck) and not undecided(work):
         return complete_unmet(work, index)
     full = full and (mode is Mode.STRICT or undecided(work))
-    if (said := router(work)) is not None and (full or not has_turns(work, index)):
-        return at_limit(work, index, said, again=again)
+    if router(work) is not None and (full or not has_turns(work, index)):
+        return at_limit(work, index, again=again)
     return think_step(work, index, corrections, thought, again=again)
 
 
 def _ask(work: Work, index: int, said: str) -> Next | None:
     """A question of the model in words, for a person; None: this step has asked one, or it has to decide (I2)."""
     asked = any(action.tool == human_tool.NAME and action.step == index for action in work.actions.values())
-    if asked or must_decide(work):
+    if asked or must_route(work):
         return None
     work.begin_turn(index)
     note_round(work, index)

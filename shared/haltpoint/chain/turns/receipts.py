@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.agents import decided
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
@@ -120,8 +119,7 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
-    if not decided(work, work.proposals.get(index, Proposal())):  # the others that it names get the task all the same
-        drop_held(work, index, "the call before it failed")
+    drop_held(work, index, "the call before it failed")
     if work.origin is PlanOrigin.LITERAL:
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None

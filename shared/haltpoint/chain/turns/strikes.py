@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from haltpoint.chain.checks.agents import DECISION, router
-from haltpoint.chain.checks.contract import call_form, listed, may_call
+from haltpoint.chain.checks.contract import call_form, may_call
 from haltpoint.chain.checks.end_tool import FORM as END_FORM
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.outputs import Ask, StepEnd
@@ -145,8 +144,7 @@ def no_call(work: Work, index: int) -> Correction:
 def both_ways(work: Work, index: int) -> str:
     """The forms of a call that is due, or of the decision that hands it on, and of the end of the step."""
     calls = f"The form of a call is: {forms_of(work, _callable(work, index)) or ANY_FORM}"
-    decision = f"The form of a decision is: {DECISION}"
-    return f"{calls if router(work) is None else decision} To end the step instead: {END_FORM}"
+    return f"{calls} To end the step instead: {END_FORM}"
 
 
 def _callable(work: Work, index: int) -> tuple[str, ...]:
@@ -158,26 +156,14 @@ def _callable(work: Work, index: int) -> tuple[str, ...]:
     return own or tuple(spec.name for spec in others if not set(spec.inside).isdisjoint(due))
 
 
-def no_decision(work: Work) -> Correction:
-    """Words, or anything else, where a supervisor's model has to decide who works on the task (I2)."""
-    names = listed([name for name, spec in work.world.tools.items() if spec.kind is ToolKind.AGENT])
-    text, form = f"Decide who works on this. The agents: {names}.", f"Answer with one JSON object, {DECISION}"
-    return Correction(violation=Violation.NO_CALL, message=text, form=form)
-
-
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
     """What could not be read of a proposal, as the model is told it, and the form of what is due (C6)."""
     if not proposal.faults:
         return ()
     more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
     text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}."
-    return (Correction(violation=Violation.UNREADABLE, message=text, form=_due_form(work, index)),)
-
-
-def _due_form(work: Work, index: int) -> str:
-    if router(work) is not None:
-        return f"The form of a decision is: {DECISION}"
-    return both_ways(work, index) if missing(work, index) else f"The form of a call is: {ANY_FORM}"
+    form = both_ways(work, index) if missing(work, index) else f"The form of a call is: {ANY_FORM}"
+    return (Correction(violation=Violation.UNREADABLE, message=text, form=form),)
 
 
 def forms_of(work: Work, names: Iterable[str]) -> str:

@@ -5,9 +5,9 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 """
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import must_decide, router
 from haltpoint.chain.checks.exits import is_offered
 from haltpoint.chain.checks.promises import in_words, missing
+from haltpoint.chain.checks.routing import must_route
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import BOUNDS
@@ -87,7 +87,7 @@ def think_step(
     attempt, due = run.attempt + 1 if again else 1, missing(work, index)
     return Think(
         thought_id(work.id, step.id, run.turn + 1, attempt),
-        _kind(work, index),
+        ThoughtKind.ACT if due else ThoughtKind.REASON,
         step.id,
         run.turn + 1,
         attempt,
@@ -97,15 +97,8 @@ def think_step(
         due=due,
         may_end=is_offered(work, index, corrected=bool(corrections)),
         in_words=_is_last_turn(work, index) and not due,
-        forced=must_decide(work),
+        forced=must_route(work),
     )
-
-
-def _kind(work: Work, index: int) -> ThoughtKind:
-    """While something is due a step is a tool step, else one of reasoning (C3)."""
-    if router(work) is not None:
-        return ThoughtKind.ROUTE
-    return ThoughtKind.ACT if missing(work, index) else ThoughtKind.REASON
 
 
 def _is_last_turn(work: Work, index: int) -> bool:
@@ -164,7 +157,7 @@ def stand_in(work: Work, why: str) -> str:
     of an agent in its words.
     """
     done = (one for one in work.actions.values() if one.satisfies and not one.told.repeats)
-    told = ((one.tool, _words_of(one)) for one in done)
+    told = ((one.told.agent or one.tool, _words_of(one)) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
     return "\n".join((f"{work.phrases.no_words}: {why}.", *((work.phrases.results, *lines) if lines else ())))
 

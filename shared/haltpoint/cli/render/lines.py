@@ -58,9 +58,9 @@ _STEP_MARKS = {
 
 def decision(routed: RoutedView) -> Line:
     """Who works on the task, and how that was decided."""
-    names = routed.target_agents or (routed.target_agent or "the agent without a name",)
+    name = routed.target_agent or "the agent without a name"
     by = f"by {routed.by}" if routed.by else routed.strategy.value
-    text = f"{visible(', '.join(names))} ({visible(by)})"
+    text = f"{visible(name)} ({visible(by)})"
     return Line(0, Mark.CHOICE, text, visible(routed.reasoning), at=routed.timestamp)
 
 

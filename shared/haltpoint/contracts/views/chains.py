@@ -159,12 +159,11 @@ class ChainSummary(View):
 
 
 class RoutedView(View):
-    """A decision on who works on a task that named no agent: `target_agent`, or `target_agents` where there are
-    several; neither: the agent without a name. `rule` is the id of the one that fits, `by` the person who chose.
+    """A decision on who works on a task that named no agent: `target_agent`, or without it the agent without a name.
+    `rule` is the id of the one that fits, `by` the person who chose.
     """
 
     target_agent: str | None = Field(default=None, exclude_if=_is_none)
-    target_agents: tuple[str, ...] | None = Field(default=None, exclude_if=_is_none)
     reasoning: str
     confidence: float
     strategy: Strategy

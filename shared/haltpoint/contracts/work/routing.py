@@ -24,8 +24,11 @@ NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
 SUPERVISOR: Final = "supervisor"
 """The name of the agent that routes; no other has it."""
 
+ROUTE: Final = "route"
+"""The built-in tool by which a model hands a task on to an agent (I3)."""
+
 ROUTED: Final = "routed"
-"""Why a call beside a decision never ran, in the log (I2)."""
+"""Why a call beside a decision never ran, in the log (I3)."""
 
 Name = Annotated[str, Meta(pattern=NAME)]
 Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
@@ -42,13 +45,6 @@ class Strategy(StrEnum):
     ROUND_ROBIN = "round_robin"
     LOAD = "load"
     FUNCTION = "function"
-
-
-class OnBound(StrEnum):
-    """What becomes of a task when the supervisor's model has used up its rounds and still names no agent."""
-
-    ASK = "ask"
-    FAIL = "fail"
 
 
 class Rule(Strict):
@@ -82,7 +78,6 @@ class Supervisor(Strict):
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
     max_iterations: Annotated[int, Meta(ge=1, le=20)] = 10
-    on_bound: OnBound = OnBound.ASK
     verbose: Annotated[bool, Meta(description="prompts and replies of routing go into the planner's log")] = False
 
     @classmethod
@@ -102,7 +97,6 @@ OTHER_NAMES: Final = {
         "routingFn": "function",
         "maxToolRetries": "max_tool_retries",
         "maxIterations": "max_iterations",
-        "onBound": "on_bound",
     },
 }
 """Other names of what an agent and a supervisor have, as configurations in JSON write them."""
@@ -123,20 +117,12 @@ def under_our_names(form: type[Contract], said: dict[str, Any]) -> dict[str, Any
     return {OTHER_NAMES[form.__name__].get(name, name): one for name, one in said.items()}
 
 
-class Decided(Contract):
-    """A decision as a supervisor's model says it: the agents that it names, why, and how sure it is."""
-
-    targets: tuple[str, ...] = ()
-    reasoning: str = ""
-    confidence: Annotated[float, Meta(ge=0, le=1)] = 0.0
-
-
 class Routed(Contract):
-    """A decision: which agents work on the task, why, and how that was found. `timestamp` in ms since the epoch; `rule`
+    """A decision: which agent works on the task, why, and how that was found. `timestamp` in ms since the epoch; `rule`
     is the id of the one that fits, `by` the person who chose.
     """
 
-    target_agents: tuple[str, ...]
+    target_agent: str | None
     strategy: Strategy
     timestamp: int
     reasoning: str = ""

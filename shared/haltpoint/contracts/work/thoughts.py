@@ -7,11 +7,13 @@ from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.routing import Decided
 
 
 class ThoughtKind(StrEnum):
-    """What a thought is for; sent to the model's server as X-Haltpoint-Thought."""
+    """What a thought is for; sent to the model's server as X-Haltpoint-Thought.
+
+    ROUTE asks no model: a function of the deployment says who works on a task.
+    """
 
     BOUNDS = "bounds"
     PLAN = "plan"
@@ -40,7 +42,6 @@ class Proposal(Contract):
     shown: Annotated[bool, Meta(description="the words show calls: the model is asked once more, without a strike")] = (
         False
     )
-    routing: Annotated[Decided | None, Meta(description="who is to work on the task: `calls` are of these (I2)")] = None
 
 
 class Violation(StrEnum):

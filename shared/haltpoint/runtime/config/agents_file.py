@@ -13,7 +13,16 @@ from pydantic import ValidationError
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import NAME, OTHER_NAMES, OTHER_STRATEGIES, SUPERVISOR, Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import (
+    NAME,
+    OTHER_NAMES,
+    OTHER_STRATEGIES,
+    ROUTE,
+    SUPERVISOR,
+    Rule,
+    Strategy,
+    Supervisor,
+)
 from haltpoint.contracts.work.tasks import Budget
 from haltpoint.contracts.written import LENGTH, regex
 from haltpoint.runtime.config.errors import HaltpointError
@@ -25,7 +34,7 @@ READ_BY: Final = {
     "function": (Strategy.FUNCTION,),
     "fallback": (Strategy.RULE, Strategy.SKILL, Strategy.FUNCTION),
     **dict.fromkeys(
-        ("tools", "prompt", "model", "threshold", "max_tool_retries", "max_iterations", "on_bound", "verbose"),
+        ("tools", "prompt", "model", "threshold", "max_tool_retries", "max_iterations", "verbose"),
         (Strategy.LLM,),
     ),
 }
@@ -77,7 +86,7 @@ def _contradictions(said: Mapping[str, Any]) -> Iterator[str]:
     agents = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     models = said.get("models")
     names = [one["name"] for one in agents if isinstance(one.get("name"), str)]
-    built_in = (human_tool.NAME, SUPERVISOR)
+    built_in = (human_tool.NAME, ROUTE, SUPERVISOR)
     usable = [one for one in names if re.fullmatch(NAME, one) and one not in built_in]
     yield from (f"{times} agents are called {name!r}" for name, times in _repeated(names))
     alike = _repeated([one.casefold() for one in dict.fromkeys(names)])

@@ -91,12 +91,12 @@ class _Tally:
             self.counts[f"{OPEN}:{details['agent']}"] += 1
 
     def routes(self, details: Details) -> None:
-        routing = self.before.routing
-        again = routing is not None and routing.decisions
-        for agent in details["target_agents"]:
-            self.counts[f"agent:routed:{agent}"] += 1
-            if again:
-                self.counts[f"agent:rerouted:{agent}"] += 1
+        agent, routing = details.get("target_agent"), self.before.routing
+        if agent is None:
+            return
+        self.counts[f"agent:routed:{agent}"] += 1
+        if routing is not None and routing.decisions:
+            self.counts[f"agent:rerouted:{agent}"] += 1
 
     def escalation(self, details: Details) -> None:
         self.counts[f"model:escalations:{self.model()}"] += 1

@@ -136,9 +136,7 @@ def _decisions(facts: Sequence[log_view.Fact]) -> Iterator[RoutedView]:
     """Every decision on who works on the task."""
     for at, name, told in facts:
         if name == FactType.CHAIN_ROUTED.value:
-            one, *more = told["target_agents"] or (None,)
-            whom = {"target_agents": (one, *more)} if more else {"target_agents": None, "target_agent": one}
-            yield RoutedView.model_validate({**told, **whom, "timestamp": at})
+            yield RoutedView.model_validate({**told, "timestamp": at})
 
 
 def _never_executed(facts: Sequence[log_view.Fact]) -> Iterator[DroppedCall]:
