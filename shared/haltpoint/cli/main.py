@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from haltpoint.cli.commands import agent, chains, demo, deployment, dlq, inbox, models, run, schema, stats, tool, up
+from haltpoint.cli.commands import (
+    agent,
+    chains,
+    demo,
+    deployment,
+    dlq,
+    inbox,
+    models,
+    policy,
+    run,
+    schema,
+    stats,
+    tool,
+    up,
+)
 
 app = typer.Typer(
     name="haltpoint",
@@ -34,7 +48,7 @@ def _root(
     """Tool calls of language-model agents as typed events that hold the model to its word."""
 
 
-for group in (demo, up, run, chains, inbox, tool, agent, stats, dlq, deployment, schema, models):
+for group in (demo, up, run, chains, inbox, tool, agent, policy, stats, dlq, deployment, schema, models):
     group.add_to(app)
 
 

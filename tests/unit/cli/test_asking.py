@@ -54,7 +54,10 @@ def question(kind: str = "clarification") -> RequestView:
         ("escalation", "s none is due", Said(decision=Choice.SKIP, text="none is due")),
         ("escalation", "s", None),
         ("escalation", "t", Said(decision=Choice.RETRY)),
+        ("escalation", "c", Said(decision=Choice.CONTINUE)),
         ("escalation", "a", Said(decision=Choice.ABORT)),
+        ("leave_out", "y", Said(decision=Choice.ACCEPT)),
+        ("leave_out", "i it has to be paid", Said(decision=Choice.INSIST, text="it has to be paid")),
     ],
 )
 def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -> None:

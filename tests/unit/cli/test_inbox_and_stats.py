@@ -76,7 +76,7 @@ def test_an_answer_that_is_refused_shows_what_the_inbox_shows(monkeypatch: pytes
     view = request() | {"kind": "escalation", "options": [], "tool": ""}
     asked = RequestView.model_validate(view)
     told = answered(Refusing(asked, allowed={}), monkeypatch)
-    assert told == "Possible answers: --rephrase WORDS, --manual WORDS, --skip WORDS, --retry, --abort"
+    assert told == "Possible answers: --rephrase WORDS, --manual WORDS, --skip WORDS, --retry, --continue, --abort"
     assert answered(Refusing(asked), monkeypatch) == "Send it again."
 
 

@@ -93,6 +93,11 @@ def add_to(app: typer.Typer) -> None:
         retry: Annotated[
             bool, typer.Option("--retry", help="Ask the model once more, or the second model if one is set.")
         ] = False,
+        continue_: Annotated[bool, typer.Option("--continue", help="Give the step its turns once more.")] = False,
+        accept: Annotated[bool, typer.Option("--accept", help="Leave out what the model wants to leave out.")] = False,
+        insist: Annotated[
+            str | None, typer.Option(metavar="WORDS", help="It is to be done; the model reads your words.")
+        ] = None,
         happened: Annotated[
             bool, typer.Option("--happened", help="It happened; its result may follow as JSON.")
         ] = False,
@@ -107,7 +112,13 @@ def add_to(app: typer.Typer) -> None:
         given: dict[str, dict[str, Any]] = {}
         if option is not None:
             given["--option"] = {"option_id": option}
-        for name, words in (("none", none), ("reject", reject), ("rephrase", rephrase), ("skip", skip)):
+        for name, words in (
+            ("none", none),
+            ("reject", reject),
+            ("rephrase", rephrase),
+            ("skip", skip),
+            ("insist", insist),
+        ):
             if words is not None and words.startswith("--"):
                 raise usage(f"--{name} takes words", f"{words} is an option", f"--{name} 'your words'")
             if words is not None:
@@ -123,6 +134,7 @@ def add_to(app: typer.Typer) -> None:
         if happened:
             given["--happened"] = {"decision": "happened", "value": result and _object("--happened", result)}
         bare = {"approve": approve, "retry": retry, "not_happened": not_happened, "failed": failed, "abort": abort}
+        bare |= {"continue": continue_, "accept": accept}
         given |= {f"--{name.replace('_', '-')}": {"decision": name} for name, wanted in bare.items() if wanted}
         if result is not None and not happened:
             raise usage(f"{result!r} is not expected", "only --happened takes a result", "--happened '{}'")

@@ -44,8 +44,10 @@ _KEYS: dict[RequestKind, dict[str, Choice]] = {
         "m": Choice.MANUAL,
         "s": Choice.SKIP,
         "t": Choice.RETRY,
+        "c": Choice.CONTINUE,
         "a": Choice.ABORT,
     },
+    RequestKind.LEAVE_OUT: {"y": Choice.ACCEPT, "i": Choice.INSIST, "a": Choice.ABORT},
     RequestKind.IN_DOUBT: {"h": Choice.HAPPENED, "n": Choice.NOT_HAPPENED, "f": Choice.FAILED, "a": Choice.ABORT},
 }
 _NAMES = {
@@ -53,6 +55,8 @@ _NAMES = {
     Choice.MANUAL: "give it by hand",
     Choice.SKIP: "skip WORDS",
     Choice.RETRY: "try again",
+    Choice.ACCEPT: "leave it out",
+    Choice.INSIST: "insist WORDS",
 }
 _LEAVE = "/abort"
 """Instead of words: where every word may be the answer, a letter is no command."""

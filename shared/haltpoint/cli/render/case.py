@@ -37,6 +37,10 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
         ("--rephrase WORDS", "ask the model again in these words"),
         ("--retry", "ask the model once more"),
     ),
+    RequestKind.LEAVE_OUT: (
+        ("--accept", "leave it out"),
+        ("--insist WORDS", "it is to be done; the model reads your words"),
+    ),
     RequestKind.IN_DOUBT: (
         ("--happened [JSON]", "it happened; add its result if you know it"),
         ("--not-happened", "it did not happen; run it again"),
@@ -148,6 +152,7 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
         by_hand = (f"--manual '{example(request.form or {})}'", f"you give the result of {visible(request.tool)}")
         own.insert(1, by_hand if request.tool else ("--manual WORDS", "you say it in its place"))
         own.insert(2, ("--skip WORDS", "you say why the step is not needed"))
+        own.append(("--continue", "give the step its turns once more"))
     below = request.chain_id != root_of(request.chain_id)
     return [*chosen, *own, ("--abort", "cancel only the chain that asks" if below else "cancel the chain")]
 
