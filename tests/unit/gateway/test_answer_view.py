@@ -71,7 +71,7 @@ def test_f1_a_chain_that_is_not_over_has_no_answer() -> None:
 @pytest.mark.parametrize(
     ("status", "end", "text"),
     [
-        ("failed", {"error": {"code": "HP-203", "message": "The turns are used up."}}, "The turns are used up."),
+        ("failed", {"error": {"code": "HP-211", "message": "The turns are used up."}}, "The turns are used up."),
         ("cancelled", {}, "It was stopped before it was complete."),
         ("completed", {}, ""),
         ("completed", {"answer": "  I did  it.\n\n"}, "  I did  it.\n\n"),

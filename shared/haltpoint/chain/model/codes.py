@@ -20,7 +20,6 @@ class Code(StrEnum):
 
     PLAN_REFUSED = "HP-201", "The plan has problems; none of it ran."
     PLAN_NOT_FOUND = "HP-202", "The model did not produce a valid plan."
-    TURNS_USED_UP = "HP-203", "The model used up the turns of a step before the step was complete."
     TOOL_FAILED = "HP-204", "A tool failed, and the step that needed it failed with it."
     GIVEN_UP = "HP-205", "The model ended a step after an error of a tool."
     NOT_RESOLVED = "HP-206", "The arguments of a literal call cannot be built from the earlier results."
@@ -30,6 +29,5 @@ class Code(StrEnum):
     NO_ANSWER = "HP-210", "The chain's question got no answer in time."
     MESSAGE_LOST = "HP-211", "A message that the chain waited for could not be processed; it is in the dead letters."
     TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
-    UNFULFILLED = "HP-213", "The goal asks for an effect that did not happen, and no result shows why."
     NOT_ROUTED = "HP-215", "The supervisor named no agent, and none may get the task."
     AGENT_GONE = "HP-216", "No agent of the agents file has the name that the task gives."
