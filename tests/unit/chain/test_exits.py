@@ -226,6 +226,17 @@ def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> N
     ]
 
 
+def test_c11_a_reading_counts_that_lies_on_any_way_to_the_step() -> None:
+    ways = [Step(id=name, required_tools=("lookup",), dependencies=("find",)) for name in ("left", "right")]
+    send = Step(id="send", required_tools=("send",), dependencies=("left", "right"))
+    story = told(FIND, *ways, send)
+    for _ in range(3):
+        story.propose(call("lookup"))
+        story.result()
+    story.end("There is nothing to send.")
+    assert story.statuses["send"] == "skipped"
+
+
 def unread() -> Story:
     """A step that sends, and no reading anywhere."""
     return told(Step(id="send", required_tools=("send",)))

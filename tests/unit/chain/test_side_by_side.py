@@ -291,6 +291,17 @@ def test_c3_a_drafted_step_keeps_its_promise_while_the_chain_fails() -> None:
     assert story.statuses == {"a": "failed", "b": "completed", "c": "cancelled"}
 
 
+def test_c8_a_second_failure_beside_the_first_one_changes_nothing() -> None:
+    story = drafted(*(Step(id=name, required_tools=("send",)) for name in "abc"))
+    first, second = story.thoughts[1], story.thoughts[2]
+    story.propose(call("send", n=3), thought=story.thoughts[3])
+    story.no_thought(first.thought_id)
+    failing = story.chain.failing
+    assert failing is not None
+    story.no_thought(second.thought_id)
+    assert story.chain.failing == failing
+
+
 def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:
     steps = [tool_step(name, call("read")) for name in "abc"]
     story = literal(*steps)

@@ -68,11 +68,10 @@ def keep(work: Work, action: Action) -> bool:
 
 
 def recount(work: Work, index: int) -> None:
-    """Note anew which promises of a step are kept, when these have changed."""
+    """Note anew which promises of the step of an open-ended task are kept, when these have changed."""
     work.edit(index).receipts = 0
     for action in work.actions.values():
-        if action.step == index:
-            keep(work, action)
+        keep(work, action)
 
 
 def leave_out(work: Work, index: int, reason: str) -> None:

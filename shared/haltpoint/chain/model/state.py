@@ -17,7 +17,7 @@ from haltpoint.contracts.base import action_of, value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant, Heard
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Option, Outcome, Spent
+from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
 from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
@@ -115,14 +115,6 @@ class Action(Struct, frozen=True, gc=False):
     def by_a_person(self) -> bool:
         """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
         return self.outcome is not None and not self.told.action_id and not self.in_models_words
-
-    @property
-    def denied(self) -> bool:
-        """Whether a person denied the call, or one inside of the skill that carried it out (E4). A tool that answers
-        DENIED by itself has an error like others: its receipt has the mark of a worker.
-        """
-        is_denial = self.error is not None and self.error.error_type is ErrorType.DENIED
-        return is_denial and (bool(self.child) or self.by_a_person)
 
     def asking(self) -> "Action":
         """The same action, waiting for a person."""

@@ -57,11 +57,10 @@ def take_proposal(work: Work, message: ActionProposed) -> Next | None:
 def consider(work: Work, index: int) -> Next | None:
     """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`)."""
     proposal = work.proposals[index]
+    work.edit(index).here = False
     asks = proposal.shown and may_think(work, index)
     if did_not_route(work, proposal) and not asks:
-        work.edit(index).here = False
         return at_bound(work, index)
-    work.edit(index).here = False
     if len(proposal.calls) > MOST_CALLS:
         text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
         return _correct(work, index, (Correction(violation=Violation.NOT_ALLOWED, message=text),))

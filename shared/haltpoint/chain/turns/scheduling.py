@@ -179,11 +179,9 @@ def _through_gate(work: Work, index: int) -> Next | None:
         return end_of_calls(work, index) or next_of(work, index)
     if not (run.turn or run.attempt):
         return think_step(work, index)
-    if run.here:
-        if work.thought is not None:
-            return None
-        if (wanted := consider(work, index)) is not None:
-            return wanted
+    wanted = consider(work, index) if run.here else None
+    if wanted is not None:
+        return wanted
     sent = release(work, index)
     if sent is None and not work.run[index].pending:
         return next_turn(work, index)
