@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test check lint type cov bench eval chaos wheel lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval chaos wheel lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -14,8 +14,11 @@ demo: $(SYNCED) ## see it work: embedded server, four services, five cases of th
 	@$(BIN)/haltpoint demo
 
 test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end with four partitions and one
-	@$(BIN)/pytest
-	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest --quiet tests/e2e
+	@failed=0; $(BIN)/pytest || failed=$$?; \
+	    HALTPOINT_PARTITIONS=1 $(BIN)/pytest --quiet tests/e2e || failed=$$?; exit $$failed
+
+smoke: $(SYNCED) ## two minutes of tests: the story of each promise, as tests/smoke.txt lists it
+	@$(BIN)/pytest -n 2 --quiet $$(grep -v '^#' tests/smoke.txt)
 
 check: $(SYNCED) ## the gate: format, lint, words, types, import rules, budgets, unit and property tests
 	@$(MAKE) --no-print-directory --keep-going -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) \
