@@ -30,6 +30,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view
+from haltpoint.runtime.views.answer_view import answer_of
 from haltpoint.runtime.views.log_view import LogLine, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts
@@ -210,10 +211,9 @@ class Views:
         """These events; the last one of a chain says the answer (F1)."""
         ends = [event for event in events if event.type in FINAL_FACTS]
         record = await self._records.read(chain_id, _everybody) if ends else None
-        answer = chain_view.view_of(record).answer if record else None
-        if answer is None:
+        if record is None:
             return tuple(events)
-        said = {"answer": in_full(answer)}
+        said = {"answer": in_full(answer_of(record))}
         return tuple(
             structs.replace(event, details={**event.details, **said}) if event in ends else event for event in events
         )
