@@ -153,7 +153,7 @@ async def test_the_inbox_is_paged(system: System) -> None:
 
 async def test_tools_are_those_of_the_catalogue(system: System) -> None:
     items = (await system.http.get("/v1/tools")).json()["items"]
-    assert [item["name"] for item in items] == ["askHuman", "lookup_contacts", "read_secret"]
+    assert [item["name"] for item in items] == ["askHuman", "end_step", "lookup_contacts", "read_secret"]
     one = (await system.http.get("/v1/tools/lookup_contacts")).json()
     assert one["may_clarify"] is True
     assert len(one["digest"]) == 12

@@ -135,7 +135,7 @@ async def test_lists_tools_and_cancellation(system: System, client: Client) -> N
     await system.ask(await system.submit())
     assert [chain.id for chain in (await client.chains(status="accepted")).items] == [run.id]
     assert [request.kind for request in (await client.requests()).items] == [RequestKind.CLARIFICATION]
-    assert [tool.name for tool in await client.tools()] == ["askHuman", "lookup_contacts", "read_secret"]
+    assert [tool.name for tool in await client.tools()] == ["askHuman", "end_step", "lookup_contacts", "read_secret"]
     await run.cancel("enough")
     await system.end(run.id, ChainStatus.CANCELLED)
     with pytest.raises(GatewayError, match="has ended"):
