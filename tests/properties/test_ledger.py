@@ -48,9 +48,9 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
         story.propose(ProposedCall(tool=tool, arguments=dict(arguments)))
         what = meant((tool, arguments))
         if len(story.dispatches) == sent:
-            noes = sum(name == tool for name, _ in denied)
+            refusals = sum(name == tool for name, _ in denied)
             stuck = failures[what] > 1
-            assert what in denied or noes > 1 or stuck or tool == "look"
+            assert what in denied or refusals > 1 or stuck or tool == "look"
             corrected = corrected or bool(story.thought.corrections)
             continue
         assert what not in denied

@@ -143,18 +143,18 @@ def denied(call: CheckedCall) -> Verdict:
         return _refuse(tool, f"A person denied exactly this call of {tool}. Do not propose it again.")
     if known is not None and known.became is Became.FAILED:
         return _refuse(tool, f"Exactly this call of {tool} failed, and would fail again. Continue without it.")
-    noes = _noes(ledger, tool)
-    if len(noes) > 1:
+    refusals = _refusals(ledger, tool)
+    if len(refusals) > 1:
         return _refuse(tool, f"A person has said no to {tool} twice. Do not call it again.")
-    if not noes or call.spec.read_only:
+    if not refusals or call.spec.read_only:
         return GO
-    entry = next(iter(noes.values()))
+    entry = next(iter(refusals.values()))
     said = f': "{entry.words}"' if entry.words else ""
     words = f"You said no to another call of {tool}{said}. May this one run?"
     return AskFirst((Reason(kind=ReasonKind.DENIED, words=words),))
 
 
-def _noes(ledger: Ledger, tool: str) -> Mapping[str, Entry]:
+def _refusals(ledger: Ledger, tool: str) -> Mapping[str, Entry]:
     """The calls of a tool that a person denied, by action: an edited one has two entries."""
     entries = (entry for entry in ledger.values() if entry.tool == tool)
     return {entry.action_id: entry for entry in entries if entry.became is Became.DENIED}
