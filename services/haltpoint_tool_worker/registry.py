@@ -15,6 +15,7 @@ import msgspec
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.tools import DeclarationError, Tool, tools_in
 from haltpoint.tools.callback import Callback
@@ -27,7 +28,7 @@ from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions
 from haltpoint_tool_worker.skills.folders import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked
 
-_TARGETS: Final = Targets()
+_TARGETS: Final = policy_file.read(None).targets
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 

@@ -11,13 +11,15 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.runtime.config import policy_file
 from haltpoint_tool_worker.targets import targets_of
 from tests.support.builders import spec
+
+NAMES = policy_file.read(None).targets
 
 PLACE: Final = Path(__file__).parents[1] / "data" / "injections"
 FORMATS: Final = {"email", "uri"}
@@ -133,7 +135,7 @@ def _tool(
     }
     marks = {"targets": tuple(targets), "foreign": tuple(foreign)}
     declared = spec(name, description=description, parameters=schema, read_only=read_only, **marks, **more)
-    return msgspec.structs.replace(declared, targets=targets_of(declared, Targets(), not_targets))
+    return msgspec.structs.replace(declared, targets=targets_of(declared, NAMES, not_targets))
 
 
 def _schema(kind: str) -> dict[str, Any]:

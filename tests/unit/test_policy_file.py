@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.chain.checks.patterns import bounds_of
 from haltpoint.chain.model.limits import treatment, without_blocked
-from haltpoint.contracts.policy import Pattern, PolicyFile, Treatment
+from haltpoint.contracts.policy import Pattern, PolicyFile, Targets, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
@@ -81,7 +81,8 @@ def said_of(
 
 def test_without_a_file_the_defaults_count() -> None:
     file = policy_file.read(None)
-    assert file.model_copy(update={"patterns": ()}) == PolicyFile()
+    assert file.model_copy(update={"patterns": (), "targets": Targets()}) == PolicyFile()
+    assert "recipient" in file.targets.names
     on = [pattern.id for pattern in file.patterns if pattern.on]
     assert on == ["ask-first", "ask-first-german"]
 
@@ -233,3 +234,12 @@ def test_prices_are_by_the_models_name(tmp_path: Path) -> None:
     (price,) = policy_file.read(path).prices.items()
     assert (price[0], price[1].input, price[1].output) == ("vendor/large-4.1", 2.5, 10.0)
     assert "must be at least 0" in refused(tmp_path, "[prices.large]\ninput = -1\noutput = 1\n")
+
+
+def test_c13_the_shipped_names_of_targets_stay_unless_a_file_has_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('[targets]\nadd = ["room"]\n')
+    added = policy_file.read(path).targets
+    assert (added.names, added.add) == (policy_file.read(None).targets.names, ("room",))
+    path.write_text('[targets]\nnames = ["room"]\n')
+    assert policy_file.read(path).targets.names == ("room",)

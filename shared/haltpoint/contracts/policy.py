@@ -87,37 +87,12 @@ class Messages(Form):
     escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
 
 
-TARGETS: Final = (
-    *("id", "*_id", "to", "to_*", "email_to", "recipient", "recipient_*", "cc", "bcc", "reply_to", "send_to"),
-    *("mail_to", "receiver", "share_with", "shared_with", "payee", "beneficiary", "email", "*_email", "phone"),
-    *("*_phone", "*phone_number", "mobile", "tel", "address", "*_address", "addresses", "*_addresses"),
-    *(
-        "uuid",
-        "guid",
-        "uid",
-        "assignee",
-        "collaborator",
-        "subscriber",
-        "user",
-        "*_user",
-        "username",
-        "handle",
-        "participant",
-        "attendee",
-    ),
-    *("invitee", "guest", "member", "channel", "*_channel", "url", "*_url", "uri", "*_uri", "link", "webhook", "host"),
-    *("domain", "href", "endpoint", "callback", "bucket", "repo", "repository", "repositories", "iban", "*_iban"),
-    *("bic", "sort_code", "account", "*_account", "account_*", "wallet", "*_wallet", "card_number", "path", "*_path"),
-    *("file", "filename", "filepath", "outfile", "folder", "directory", "directories", "dir", "destination"),
-    *("destination_*", "dest", "dst", "hostname", "ip", "*_id_list", "emails_to", "forward_to", "copy_to"),
-)
-"""Names of parameters that say to whom or where, as globs; each also with an `s` behind it."""
-
-
 class Targets(Form):
-    """The names of parameters that say to whom or where, globs (C13): `names`, more of them, and others that do not."""
+    """The names of parameters that say to whom or where, globs (C13): `names`, those that are shipped unless a file has
+    its own, more of them, and others that do not.
+    """
 
-    names: tuple[Name, ...] = TARGETS
+    names: tuple[Name, ...] = ()
     add: tuple[Name, ...] = ()
     remove: tuple[Name, ...] = ()
 

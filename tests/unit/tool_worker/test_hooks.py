@@ -20,10 +20,10 @@ from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome, Target
 from haltpoint.contracts.views.chains import ProgressView
+from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
@@ -35,6 +35,8 @@ from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 from tests.support.limits import no_effects, unlimited
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
+
+NAMES = policy_file.read(None).targets
 
 OK = NextAction.CONTINUE
 
@@ -180,7 +182,7 @@ async def run_call(
         found = tool_of(one)
         assert found is not None
         registry.add(found)
-    registry.mark(Targets())
+    registry.mark(NAMES)
     registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)), rules)
     paper, runner = receipt_store or Paper(), Runner()
     request = ToolRequested.Data(

@@ -9,14 +9,16 @@ import pytest
 from haltpoint import hook
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.runtime.config import policy_file
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker.targets import marked
 from tests.unit.chain.story import Story
 from tests.unit.tool_worker.test_hooks import SENT, nag, pay, pre, run_call, send_message
+
+NAMES = policy_file.read(None).targets
 
 TOOLS = {"send_message": (send_message, {"to": "ann"}), "pay": (pay, {"bill": "b1"}), "nag": (nag, {"bill": "b1"})}
 
@@ -28,7 +30,7 @@ def sure(_: object) -> hook.Ask:
 def begin() -> Story:
     SENT.clear()
     tools = [tool_of(function) for function, _ in TOOLS.values()]
-    specs = [marked(tool, Targets()).spec for tool in tools if tool is not None]
+    specs = [marked(tool, NAMES).spec for tool in tools if tool is not None]
     told = Story(Task(goal="go on with ann", style=Style.REACT), *specs)
     told.submit()
     return told

@@ -8,9 +8,12 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.config import policy_file
 from haltpoint.tools import tool, tool_of
 from haltpoint_tool_worker.targets import is_named, marked, targets_of
 from tests.support.builders import spec
+
+NAMES = policy_file.read(None).targets
 
 TEXT = {"type": "string"}
 EMAIL = {"type": "string", "format": "email"}
@@ -68,20 +71,20 @@ PLAIN_TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(word=TEXT, inner={
 def test_c13_parameters_of_tools_with_effects_are_marked_by_name_and_format_at_every_depth(
     parameters: dict[str, Any], places: list[str]
 ) -> None:
-    assert list(targets_of(act(parameters), Targets())) == places
+    assert list(targets_of(act(parameters), NAMES)) == places
 
 
 def test_c13_a_read_only_tool_has_the_targets_that_its_author_declares() -> None:
     parameters = typed(url={"type": "string", "format": "uri"}, page=TEXT)
-    assert targets_of(act(parameters, read_only=True), Targets()) == ()
-    assert targets_of(act(parameters, read_only=True, targets=("page",)), Targets()) == ("page",)
+    assert targets_of(act(parameters, read_only=True), NAMES) == ()
+    assert targets_of(act(parameters, read_only=True, targets=("page",)), NAMES) == ("page",)
 
 
 def test_c13_the_author_adds_targets_and_takes_them_away() -> None:
     parameters = typed(room=TEXT, slug_id=TEXT, letter=typed(to=TEXT, cc=TEXT), guests={"items": TEXT})
     found = act(parameters, targets=("room", "guests[]"))
-    assert targets_of(found, Targets(), ("slug_id", "letter")) == ("room", "guests")
-    assert targets_of(found, Targets(), ("letter.cc", "slug_id")) == ("room", "guests", "letter.to")
+    assert targets_of(found, NAMES, ("slug_id", "letter")) == ("room", "guests")
+    assert targets_of(found, NAMES, ("letter.cc", "slug_id")) == ("room", "guests", "letter.to")
 
 
 def test_g4_a_place_whose_source_a_rule_asks_for_is_a_target() -> None:
@@ -92,14 +95,14 @@ def test_g4_a_place_whose_source_a_rule_asks_for_is_a_target() -> None:
     assert made is not None
     where = {"words": Condition(source=(SourceKind.TEXT,)), "size": Condition(at_least=2)}
     rules = [ApprovalRule(id="a", tools=(name,), when=where) for name in ("pin_*", "send_*")]
-    assert marked(made, Targets(), rules).spec.targets == ("words",)
-    assert marked(made, Targets(), rules[1:]).spec.targets == ()
+    assert marked(made, NAMES, rules).spec.targets == ("words",)
+    assert marked(made, NAMES, rules[1:]).spec.targets == ()
 
 
 def test_c6_a_place_with_an_origin_is_compared_with_that_alone() -> None:
-    assert targets_of(act(typed(to=TEXT, cc=TEXT), provenance={"to": ("find.id",)}), Targets()) == ("cc",)
+    assert targets_of(act(typed(to=TEXT, cc=TEXT), provenance={"to": ("find.id",)}), NAMES) == ("cc",)
     listed = typed(ids={"items": TEXT})
-    assert targets_of(act(listed, provenance={"ids[]": ("find.id",)}), Targets()) == ()
+    assert targets_of(act(listed, provenance={"ids[]": ("find.id",)}), NAMES) == ()
 
 
 @pytest.mark.parametrize(
@@ -114,16 +117,16 @@ def test_c6_a_place_with_an_origin_is_compared_with_that_alone() -> None:
     ],
 )
 def test_c13_the_table_knows_the_usual_names(name: str) -> None:
-    assert is_named(name, Targets())
+    assert is_named(name, NAMES)
 
 
 @pytest.mark.parametrize("name", ["words", "local_addr", "contact", "role", "curl", "topic", "identity", "subject"])
 def test_c13_other_names_name_no_target(name: str) -> None:
-    assert not is_named(name, Targets())
+    assert not is_named(name, NAMES)
 
 
 def test_c13_the_policy_adds_names_removes_them_or_has_names_of_its_own() -> None:
-    policy = Targets(add=("wallet*",), remove=("user", "internal_*"))
+    policy = Targets(names=NAMES.names, add=("wallet*",), remove=("user", "internal_*"))
     marked = [is_named(name, policy) for name in ("wallet_no", "user", "users", "internal_id", "to")]
     assert marked == [True, False, False, False, True]
     assert [is_named(name, Targets(names=("room",))) for name in ("room", "to")] == [True, False]

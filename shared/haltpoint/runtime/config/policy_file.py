@@ -25,7 +25,9 @@ SHIPPED: Final = Path(__file__).with_name("policy.toml")
 def read(path: Path | None) -> PolicyFile:
     """The file, checked, with what is shipped. Raises HaltpointError HP-004 with all that is wrong."""
     said = {} if path is None else _said(path)
-    whole = {**said, "patterns": _with_shipped(said.get("patterns", []))}
+    shipped = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
+    patterns = _patterns(shipped["patterns"], said.get("patterns", []))
+    whole = {**said, "patterns": patterns, "targets": _targets(shipped["targets"], said.get("targets", {}))}
     try:
         return PolicyFile.model_validate(whole)
     except ValidationError as error:
@@ -42,14 +44,19 @@ def _said(path: Path) -> dict[str, Any]:
         raise _unusable(path, f"it is not TOML: {error}") from error
 
 
-def _with_shipped(own: Any) -> Any:
+def _patterns(shipped: list[dict[str, Any]], own: Any) -> Any:
     """The shipped patterns and a file's own; one with the id of a shipped one changes what it names."""
     if not isinstance(own, list) or not all(isinstance(entry, dict) for entry in own):
         return own
-    shipped = {entry["id"]: entry for entry in tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["patterns"]}
-    changed = {entry.get("id"): entry for entry in own if entry.get("id") in shipped}
-    merged = [{**entry, **changed.get(name, {})} for name, entry in shipped.items()]
-    return [*merged, *(entry for entry in own if entry.get("id") not in shipped)]
+    known = {entry["id"]: entry for entry in shipped}
+    changed = {entry.get("id"): entry for entry in own if entry.get("id") in known}
+    merged = [{**entry, **changed.get(name, {})} for name, entry in known.items()]
+    return [*merged, *(entry for entry in own if entry.get("id") not in known)]
+
+
+def _targets(shipped: dict[str, Any], own: Any) -> Any:
+    """The shipped names of targets, unless a file has names of its own, with what it adds and removes."""
+    return {**shipped, **own} if isinstance(own, dict) else own
 
 
 def numbers(file: PolicyFile) -> dict[str, int]:
