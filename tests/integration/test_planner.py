@@ -264,7 +264,7 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
             "lookup_contacts",
             "send_message",
         ]
-        assert asked.body["tool_choice"] == "auto"
+        assert asked.body["tool_choice"] == "required"
         (result,) = [one for one in asked.body["messages"] if one["role"] == "tool"]
         assert json.loads(result["content"])["data"] == data
         assert '"John Doe"' in asked.body["messages"][-1]["content"]
