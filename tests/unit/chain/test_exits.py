@@ -443,3 +443,15 @@ def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:
     assert story.statuses == {"send": "skipped"}
     story.say("It was left out.")
     assert [(one.why, one.message) for one in story.chain.not_done] == [(WhyNot.LEFT_OUT, "not today")]
+
+
+def test_c11_a_reading_in_any_step_that_it_depends_on_lets_a_step_end() -> None:
+    after = ("find",)
+    left = Step(id="left", required_tools=("lookup",), dependencies=after)
+    right = Step(id="right", required_tools=("lookup",), dependencies=after)
+    story = told(FIND, left, right, Step(id="send", required_tools=("send",), dependencies=("left", "right")))
+    for number in range(3):
+        story.propose(call("lookup", number=number))
+        story.result(data=f'{{"found": {number}}}')
+    story.end("Nobody is to be told.", "not_needed")
+    assert story.statuses["send"] == "skipped"

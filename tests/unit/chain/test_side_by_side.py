@@ -19,6 +19,7 @@ from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Usage
 from tests.support.builders import ALL_LISTS, OK, asks, bounds, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
+from tests.unit.chain.test_children import below, tell_parent
 
 READ = spec("read")
 LOOK = spec("look")
@@ -649,3 +650,17 @@ def test_e5_an_answer_about_a_call_whose_tool_is_gone_leaves_nothing_waiting(cho
     story.without("send")
     story.answer(RequestKind.IN_DOUBT if chosen is Choice.NOT_HAPPENED else CONFIRM, chosen)
     assert (story.chain.status, story.status_of("a")) == (ChainStatus.COMPLETED, StepStatus.FAILED)
+
+
+def test_c14_a_chain_that_waits_for_its_child_fails_by_what_failed_first() -> None:
+    mailer = spec("mailer", read_only=False, plan=plan(tool_step("x", call("send", to="ann"))))
+    steps = plan(tool_step("a", call("mailer")), tool_step("b", call("read")), tool_step("c", call("look")))
+    story = Story(Task(goal="x", plan=steps, parallel=3, siblings=Siblings.FAIL_FAST), *TOOLS, mailer)
+    story.submit()
+    child = below(story)
+    story.result(failed(message="no file"), action=of(story, "c.b.1"))
+    story.lose("c.c.1/1/done")
+    assert story.chain.status is ChainStatus.EXECUTING
+    child.cancel()
+    tell_parent(story, child)
+    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
