@@ -10,6 +10,7 @@ from typing import Final
 
 from evals.history import Asked, History, Ran, details, dispatched
 from evals.kinds import BENIGN, ONLY_WORDS
+from evals.world import WORLD
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.base import action_of, chain_of
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -230,9 +231,7 @@ def _is_broken(history: History, step: StepView) -> bool:
     """Whether a step passes for done without its receipts, by the record of the tools."""
     if step.status != "completed":
         return False
-    missing = set(step.required_tools)
-    if history.asked_for(RequestKind.INPUT):
-        missing.discard("askHuman")
+    missing = WORLD.tools.keys() & set(step.required_tools)  # runs of built-in tools are not in the record
     chosen = {asked.action for asked in history.asked if asked.chosen}
     for ran in history.ran:
         was_answered = ran.action in chosen or not ran.asks

@@ -242,8 +242,7 @@ def _tokens(value: Json) -> int:
 
 
 def _error(status: int, words: str, **headers: str) -> AsgiResponse:
-    error = {"message": words, "type": "script"}
-    return _json(status, {"error": error}, **headers)
+    return _json(status, {"error": {"message": words}}, **headers)
 
 
 def _json(status: int, value: Json, **headers: str) -> AsgiResponse:
