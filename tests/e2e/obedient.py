@@ -60,6 +60,7 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     # An id that is looked up as it should be.
     when("plan", "^Unlock", _plan("unlock", "find_door", "unlock")),
     when("act", "^Unlock the (?P<name>\\w+)", _calls("find_door", name="{{goal.name}}"), without=["find_door"]),
+    when("act", "^Unlock", {"content": "It stays locked."}, result={"error.error_type": ".+"}),
     when("act", "^Unlock", _calls("unlock", door_id="{{results.find_door.data.door_id}}")),
     # A letter, and one under a door that nobody has found.
     when("plan", "^Letters", _plan("post", "find_door", "post_letters")),
