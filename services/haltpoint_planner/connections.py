@@ -1,7 +1,7 @@
 """How the planner reaches the servers of models: this machine directly, others as the proxies of its shell say."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 from urllib.parse import urlsplit
@@ -47,7 +47,7 @@ def goes_directly(base_url: str | None) -> bool:
 
 
 @contextmanager
-def without_proxies() -> Iterator[None]:
+def without_proxies() -> Generator[None]:
     """For clients of others that read the environment when they are made: it names no proxies meanwhile."""
     names = [name for name in os.environ if name.lower().endswith("_proxy")]
     hidden = {name: os.environ.pop(name) for name in names}

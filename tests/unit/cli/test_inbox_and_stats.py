@@ -30,7 +30,7 @@ class Asked:
             for number, priority in enumerate(priorities, 1)
         ]
 
-    async def requests(self, limit: int) -> Page[RequestView]:
+    async def requests(self, cursor: str | None, limit: int) -> Page[RequestView]:
         return Page(items=tuple(self._items[:limit]))
 
 

@@ -69,13 +69,13 @@ async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
     world = CurrentWorld(Catalogue(), file, Policy())
     await world.refresh()
     tasks = [assigned_to(Task(goal="x", agent=name), file) for name in ("front", "post")]
-    assert "post" in world.of(tasks[0]).tools
+    assert "route" in world.of(tasks[0]).tools
     assert world.of(tasks[1]).tools is world.value.tools
     assert world.of(tasks[0]) is world.of(tasks[0])
     assert world.of(Task(goal="x")) is world.value
     assert world.value.agents == file
     for number in range(300):
-        assert "post" in world.of(structs.replace(tasks[0], tools=(f"t{number}",))).tools
+        assert "route" in world.of(structs.replace(tasks[0], tools=(f"t{number}",))).tools
 
 
 async def test_i1_where_there_are_agents_all_tools_count_when_a_task_begins_that_one_may_work_on_open_ended() -> None:

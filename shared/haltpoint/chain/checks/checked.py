@@ -29,6 +29,7 @@ class CheckedCall:
     spec: ToolSpec
     arguments: dict[str, Any]
     held_to: Mode | None = None
+    _known: Known | None = None
 
     @classmethod
     def proposed(cls, work: Work, index: int, call: ProposedCall) -> Self:
@@ -50,10 +51,12 @@ class CheckedCall:
         """How far the model is held to its word in it."""
         return self.held_to or self.work.mode(self.index)
 
-    @cached_property
+    @property
     def known(self) -> Known:
         """What the chain knows."""
-        return Known.of(self.work)
+        if self._known is None:
+            self._known = Known.of(self.work)
+        return self._known
 
     @cached_property
     def signature(self) -> str:

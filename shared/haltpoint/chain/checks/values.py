@@ -57,6 +57,7 @@ class Call(Protocol):
     @property
     def known(self) -> Known:
         """What its chain knows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

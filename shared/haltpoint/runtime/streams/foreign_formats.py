@@ -41,7 +41,8 @@ def opened(data: bytes) -> Opened | Rejected:
         case {"data": str(body), "headers": headers} if len(envelope) == 2:
             readable = headers if isinstance(headers, dict) else None
             return Opened(body.encode(), readable, "in the JSON envelope of FastStream 0.6")
-    return Opened(data, {})
+        case _:
+            return Opened(data, {})
 
 
 def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejected: Rejected) -> Decoded | Rejected:
