@@ -86,9 +86,10 @@ def test_quiet_leaves_only_the_result_of_what_is_watched(system: Running) -> Non
     assert (done.returncode, done.stdout, done.stderr) == (0, SAID, "")
 
 
-def test_a_failed_chain_is_1(system: Running) -> None:
+def test_a_chain_that_left_out_what_it_promised_says_so(system: Running) -> None:
     done = system.command("run", "Tell Zorgblort hello")
-    assert done.returncode == 1
+    assert done.returncode == 0
+    assert "Not done" in done.stdout
     assert "Zorgblort" in done.stdout
 
 
@@ -123,7 +124,7 @@ def test_a_plan_with_faults_is_refused_with_all_of_them(system: Running, tmp_pat
 def test_tools_are_listed_shown_and_called(system: Running) -> None:
     assert "send_message\tcontacts\teffects, started at most once" in system.command("tool", "list").stdout
     shown = system.command("tool", "show", "send_message").stdout
-    assert "recipient_id: string, from lookup_contacts.contact_id" in shown
+    assert "lookup_contacts.contact_id" in shown
     missing = system.command("tool", "show", "nothing")
     assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
     called = document(system.command("tool", "call", "echo", "words=19122", "--json"))
@@ -195,7 +196,7 @@ def test_the_doctor_finds_nothing_wrong(system: Running) -> None:
 
 
 def test_init_may_be_repeated(system: Running) -> None:
-    assert document(system.command("init", "--json"))["library"] == "haltpoint_3"
+    assert document(system.command("init", "--json"))["library"] == "haltpoint_4"
 
 
 def test_settings_are_shown_with_their_origin(system: Running) -> None:
@@ -268,7 +269,7 @@ def test_the_action_log_and_a_correction(system: Running) -> None:
     assert (find["tool"], send["tool"]) == ("lookup_contacts", "send_message")
     assert find["tokens"] > 0
     assert send["duration_ms"] is not None
-    assert {one["source"] for one in send["sources"].values()} == {"goal", "result"}
+    assert {one["source"] for one in send["sources"].values()} == {"result"}
     lines = [line.split("\t") for line in system.command("chain", "actions", chain).stdout.splitlines()]
     assert [line[:3] for line in lines] == [["find.1", "lookup_contacts", "done"], ["send.1", "send_message", "done"]]
 

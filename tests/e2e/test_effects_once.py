@@ -8,7 +8,7 @@ from tests.e2e.test_older_style import called, ended, receipt_of
 def test_e6_a_second_chain_is_denied_with_what_the_first_one_did(system: Running) -> None:
     first = called(system, "wire", "invoice=i-1")
     assert first["status"] == "completed"
-    second = called(system, "wire", "invoice= i-1", code=1)
+    second = called(system, "wire", "invoice=i-1", code=1)
     receipt, action = receipt_of(second), first["steps"][0]["actions"][0]["id"]
     assert receipt["error"]["error_type"] == "DENIED"
     assert f"by {action}: Wired the money of " in receipt["error"]["message"]

@@ -132,7 +132,7 @@ async def test_the_one_jane_gets_the_message_at_once(town: Town, style: Style) -
 
 async def test_nobody_is_called_zorgblort_and_nobody_is_asked(town: Town) -> None:
     chain = await town.ask("Tell Zorgblort hello")
-    await town.reach(chain, ChainStatus.FAILED)
+    await town.reach(chain, ChainStatus.COMPLETED)
     assert town.sent == []
     assert "request.opened" not in [kind for kind, _ in await town.log(chain)]
 

@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -81,6 +82,7 @@ async def test_c6_c9_hostile_outputs_through_the_planner_have_no_effect(
             assert proposed.data.proposal.repaired, "a person sees the guess before it runs (C9)"
             continue
         assert story.dispatches == []
-        if kind is ThoughtKind.ACT or not only_words(hostile):
+        ends = any(call.tool == END_STEP for call in proposed.data.proposal.calls)
+        if not ends and (kind is ThoughtKind.ACT or not only_words(hostile)):
             assert proposed.data.proposal.shown or story.told("contract.violated")
             assert story.thought.corrections
