@@ -170,7 +170,7 @@ def _missing_arguments(kind: str, chance: random.Random) -> Hostile:
 
 
 def _wrong_types(kind: str, chance: random.Random) -> Hostile:
-    name, value = chance.choice((("level", "1 "), ("level", 1.5), ("level", None), ("text", 1), ("text", ["x"])))
+    name, value = chance.choice((("level", "1 x"), ("level", 1.5), ("level", None), ("text", 1), ("text", ["x"])))
     return _say(kind, chance, "note", _GOOD_NOTE | {name: value})
 
 
