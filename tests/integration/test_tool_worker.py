@@ -16,13 +16,12 @@ import structlog
 from redis.asyncio import Redis
 
 import haltpoint
-from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.tools import BUILT_IN, ToolKind
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import BLOCKED, HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -236,7 +235,7 @@ async def test_the_tools_are_in_the_catalogue_and_what_they_need_lives_as_long_a
     async with bench.worker():
         assert worker_tools.BOOK.open
         listed = await ToolCatalogue(bench.desk.calls, bench.desk.topology).read()
-    assert {name: spec for name, spec in listed.items() if name != ASK_HUMAN} == bench.desk.tools
+    assert {name: spec for name, spec in listed.items() if name not in BUILT_IN} == bench.desk.tools
     assert not worker_tools.BOOK.open
 
 
