@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Chain, StepRun, keeps_all
+from haltpoint.chain.model.state import Action, Chain, StepRun, keeps_all
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
@@ -33,6 +33,22 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
             numbers = {*run.pending, *((run.last_ok,) if keeps and chain.failing is None else ())}
         found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
     return tuple(found)
+
+
+def kept_actions(chain: Chain) -> dict[str, Action]:
+    """Of the actions in memory those that a later decision may look at; the same ones that a load finds."""
+    if keeps_all(chain):
+        return chain.actions
+    return {name: action for name, action in chain.actions.items() if _is_kept(chain, action)}
+
+
+def _is_kept(chain: Chain, action: Action) -> bool:
+    run = chain.runs[action.step]
+    if action.number in run.pending:
+        return True
+    if action.number != run.last_ok or chain.failing is not None:
+        return False
+    return result_needed(chain.runs, chain.graph, action.step)
 
 
 def result_needed(runs: Sequence[StepRun], graph: Graph, index: int) -> bool:

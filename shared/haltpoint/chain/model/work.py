@@ -8,8 +8,9 @@ from msgspec import field, structs
 
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import World
+from haltpoint.chain.model.needs import kept_actions
 from haltpoint.chain.model.outputs import Decision, Output
-from haltpoint.chain.model.state import Action, Chain, StepRun, keeps_all
+from haltpoint.chain.model.state import Action, Chain, StepRun
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -143,8 +144,6 @@ class Work(Chain, kw_only=True, gc=False):
         for name, rest in self.resting.items():
             if rest.until and (action := self.actions[name]).step == index:  # it is not sent again
                 self.keep(structs.replace(action, status=ActionStatus.DONE, outcome=rest.outcome, data=rest.data))
-                if not keeps_all(self):
-                    self.drop(name)
         if index in self.proposals:
             self.clear(index)
         self.let_go(index)
@@ -205,10 +204,6 @@ class Work(Chain, kw_only=True, gc=False):
             if run.status.done:
                 self.let_go(action.step)
 
-    def drop(self, action_id: str) -> None:
-        """Let go of an action that no later decision needs."""
-        self.actions = {name: one for name, one in self.actions.items() if name != action_id}
-
     def clear(self, index: int) -> None:
         """Let go of a step's proposal, and of the verdicts on its calls."""
         if index in self.proposals:
@@ -239,6 +234,7 @@ class Work(Chain, kw_only=True, gc=False):
     def decision(self) -> Decision:
         """What was written down, as a value."""
         self.runs, self.updated_at = tuple(self.run), self.now
+        self.actions = kept_actions(self)
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks import human_tool, ledger
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
-from haltpoint.chain.model.state import Action, OpenRequest, keeps_all
+from haltpoint.chain.model.state import Action, OpenRequest
 from haltpoint.chain.model.statuses import WAITING, ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import request_id
@@ -120,8 +120,6 @@ def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenReq
         if (action := work.actions.get(request.action_id)) is not None:
             ledger.settle(work, action)
             work.keep(structs.replace(action, status=ActionStatus.DONE))
-            if not keeps_all(work):
-                work.drop(action.id)
     return found
 
 

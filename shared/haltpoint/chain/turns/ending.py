@@ -11,7 +11,6 @@ from haltpoint.chain.checks.knowledge import tools_of
 from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.needs import result_needed
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
 from haltpoint.chain.model.state import Action, ChainError, Failure, keeps_all
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
@@ -120,11 +119,6 @@ def _open_dependants(work: Work, index: int) -> None:
                 over.append(waiting)
             else:
                 work.move(waiting, StepStatus.READY)
-    if not keeps_all(work):
-        for done in over:
-            for other in (*graph.sources[done], max(done - 1, 0), done):
-                if (number := work.run[other].last_ok) and not result_needed(work.run, graph, other):
-                    work.drop(work.action_id(other, number))
 
 
 def is_acting(work: Work) -> bool:
@@ -178,8 +172,6 @@ def fail(work: Work, failure: Failure) -> None:
                 _fail_step(work, index, failure)
             for request in withdraw(work, failure.error.message):
                 free(work, request)
-            if not keeps_all(work):
-                work.actions = {name: one for name, one in work.actions.items() if one.status is not ActionStatus.DONE}
         if failure.stopped is not None:
             work.resume = ChainStatus.CANCELLED
         return

@@ -9,7 +9,7 @@ from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, Failure, OpenRequest, keeps_all
+from haltpoint.chain.model.state import Action, Failure, OpenRequest
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
@@ -25,19 +25,13 @@ from haltpoint.contracts.work.thoughts import Proposal
 
 
 def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
-    """Keep a receipt that counts. Of a literal plan's step only the last successful one is needed later."""
+    """Keep a receipt that counts."""
     run = work.edit(action.step)
-    older = run.last_ok
     ledger.settle(work, action)
     note_success(work, action)
-    if succeeded and action.number > older:
-        run.last_ok = action.number
+    if succeeded:
+        run.last_ok = max(run.last_ok, action.number)
     work.keep(action)
-    if not keeps_all(work):
-        if run.last_ok != action.number:
-            work.drop(action.id)
-        if older not in (0, run.last_ok):
-            work.drop(work.action_id(action.step, older))
 
 
 def note_success(work: Work, action: Action) -> None:
