@@ -336,6 +336,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "GATEWAY__PORT": settings.gateway.port,
         "GATEWAY__ADMIN_KEY": KEY,
         "LIMITS__CHAIN_DEADLINE": settings.limits.chain_deadline,
+        "AGENTS_FILE": settings.agents_file or "",
     }
     return {f"HALTPOINT_{name}": str(value) for name, value in found.items() if value != ""}
 
