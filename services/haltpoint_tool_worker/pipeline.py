@@ -246,12 +246,10 @@ class Pipeline:
             limit=job.limited,
             started_at=began,
             duration_ms=max(0, time.time_ns() // 1_000_000 - began),
-            truncated=reading.truncated,
-            whole=whole,
+            whole=whole if reading.truncated else None,
             hooks=records,
             arguments=ran,
             approval=approval,
-            would_ask=job.would_ask,
             deed=reading.deed,
             sources=sources,
         )

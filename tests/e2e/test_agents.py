@@ -21,7 +21,7 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(s
     (action,) = result.chain.steps[0].actions
     assert action.receipt is not None
     assert action.receipt.data == {"agent": "courier", "text": "Delivered."}
-    assert (action.child, action.receipt.metadata.agent) == (child.id, "courier")
+    assert (action.child, action.receipt.metadata.below.agent) == (child.id, "courier")
     assert result.chain.usage.turns == 2 + child.usage.turns
     assert [one.violation for step in child.steps for one in step.violations] == []
     assert "\tFinds a person and sends them a message.\n" in (await system.typed("agent", "list")).stdout

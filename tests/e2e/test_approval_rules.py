@@ -60,7 +60,8 @@ async def test_g4_silence_is_a_no_where_the_rule_says_so(system: Running, client
 
 def test_g4_a_rule_on_trial_asks_nobody_and_tells_what_would_have_asked(system: Running) -> None:
     done = called(system, "refund", "to=trial", "amount=5")
-    assert receipt_of(done)["metadata"]["would_ask"] == "trial"
+    [reported] = receipt_of(done)["metadata"]["hooks"]
+    assert (reported["name"], reported["verdict"]) == ("builtin:approvals:trial", "would_ask")
     assert system.written(done["id"]) == ["refunded 5 to trial"]
 
 

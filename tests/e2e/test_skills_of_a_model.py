@@ -55,7 +55,7 @@ async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(s
     )
     assert action.receipt is not None
     assert action.receipt.data == below.steps[-1].result
-    assert action.receipt.metadata.nested_successes == ("lookup_contacts", "send_message")
+    assert action.receipt.metadata.below.nested_successes == ("lookup_contacts", "send_message")
     assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [("tell-somebody", action.id)]
     assert result.answer.text == "It went to user_jan001."
     (deed,) = result.answer.deeds  # the skill's own receipt is none: the call inside of it is

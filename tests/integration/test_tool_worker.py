@@ -206,7 +206,7 @@ async def test_a_receipt_is_recorded_once_and_the_executor_hears_of_it(bench: Be
     assert (outcome.success, outcome.next_action) == (True, "continue")
     assert await bench.data(action) == {"contact_id": "john"}
     meta = outcome.metadata
-    assert (meta.tool, meta.action_id, meta.attempt, meta.truncated) == ("lookup", action, 1, False)
+    assert (meta.tool, meta.action_id, meta.attempt, meta.whole) == ("lookup", action, 1, None)
     assert meta.started_at > 0
     (report,) = await bench.reports()
     assert (report.id, report.data.action_id) == (f"{action}/1/done", action)

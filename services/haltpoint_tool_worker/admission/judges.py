@@ -147,12 +147,13 @@ class Judges:
         """The rule of the policy file that counts for the call as it would run, and that a destructive one asks. A rule
         that only reports is logged.
         """
-        job, request, spec = case.job, case.job.request, case.tool.spec
+        request, spec = case.job.request, case.tool.spec
         if (rules := self._registry.rules.get(spec.name)) is not None:
             given = request.tenant, from_json(case.text), case.sources
-            rule, job.would_ask = rule_for(rules, spec, *given)
-            if job.would_ask:
-                _log.info("a rule that only reports applies to this call", rule=job.would_ask, tool=spec.name)
+            rule, reported = rule_for(rules, spec, *given)
+            if reported:
+                _log.info("a rule that only reports applies to this call", rule=reported, tool=spec.name)
+                case.records.append(builtin.reported_by(reported))
             if rule is not None and rule.does is Verdict.REFUSE:
                 return case.blocked(rule.words, builtin.APPROVALS)
             if rule is not None and rule.does is Verdict.ASK:

@@ -40,3 +40,8 @@ def names_before(spec: ToolSpec, hook_chain: HookChain | None, *, ruled: bool) -
 def refused_by(name: str) -> HookRecord:
     """The line of a receipt that one of them refused."""
     return HookRecord(name=name, verdict=HookVerdict.BLOCK)
+
+
+def reported_by(rule: str) -> HookRecord:
+    """What the receipt says of a rule of the policy file that only reports (G4)."""
+    return HookRecord(name=f"{APPROVALS}:{rule}", verdict=HookVerdict.WOULD_ASK)

@@ -26,9 +26,8 @@ class Job(Struct, eq=False):
     `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the hooks around it, as far as
     they were begun. `if_blocked` makes what is recorded when it blocks the event loop for good; None before it has
     begun and when it has ended. `left`: its tool does not end, and another task does the rest. `ran`: it has a slot.
-    `would_ask` is the rule that only reports (G4). `limited` is the
-    limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock); `effect` is what
-    it has reserved (E6). `told_at` is when its progress was shown last (monotonic clock).
+    `limited` is the limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock);
+    `effect` is what it has reserved (E6). `told_at` is when its progress was shown last (monotonic clock).
     """
 
     ref: EntryRef
@@ -48,7 +47,6 @@ class Job(Struct, eq=False):
     span: Span | None = None
     left: bool = False
     ran: bool = False
-    would_ask: str = ""
     limited: str = ""
     place: Place | None = None
     placed_at: float = 0.0

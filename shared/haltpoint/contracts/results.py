@@ -146,7 +146,7 @@ class Confirmation(Contract):
 
 class HookVerdict(StrEnum):
     """What became of a hook. `approved`: it asked, and a person had approved this very call. `passed` and `refused`: it
-    failed, and the call continued without it (open) or not at all (closed).
+    failed, and the call continued without it (open) or not at all (closed). `would_ask`: a rule that only reports (G4).
     """
 
     ALLOW = "allow"
@@ -156,6 +156,7 @@ class HookVerdict(StrEnum):
     APPROVED = "approved"
     PASSED = "passed"
     REFUSED = "refused"
+    WOULD_ASK = "would_ask"
 
 
 class HookRecord(Contract):
@@ -183,48 +184,66 @@ class Spent(Contract):
     chains: int = 0
 
 
-class Metadata(Contract):
-    """What the worker adds to every result. Times in milliseconds, `started_at` since the epoch.
+class Below(Contract):
+    """What the chain of a skill or an agent reports at its end (F1, I1)."""
 
-    `whole` counts the bytes of uncut data that are kept under the action's id (H3). `nested_successes` are the tools
-    that succeeded in the chain of a skill with steps (F1).
-    `deed` is what a call with effects did (F1). `sources` says of a place in the arguments where its value comes from
-    (C13).
-    """
+    agent: str = ""
+    """The agent whose words the data are: no source of a value (I1). Empty: a skill."""
+    nested_successes: tuple[str, ...] = ()
+    """The tools that succeeded in it (F1)."""
+    deeds: tuple[Deed, ...] = ()
+    """What it has done (F1)."""
+    not_done: tuple[NotDone, ...] = ()
+    """What it has not done (F1)."""
+    ledger: Ledger = field(default_factory=dict)
+    """What it has added to the ledger (C14)."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Promises that an agent left out (C11)."""
+    heard: Heard = Heard.NOTHING
+    """What persons have said to an agent (C6, C11)."""
+    spent: Spent = Spent()
+    """What an agent has used (I1)."""
+
+
+class Metadata(Contract):
+    """What the worker, or the chain that carried the call out, adds to every result."""
 
     tool: str = ""
+    """The tool's name."""
     action_id: str = ""
+    """The action's id, the mark of a worker or of the runtime. Empty: a person completed the receipt."""
     chain_position: int = 0
+    """The number of the call in its step, from 1."""
     attempt: int = 1
-    reconciled: Annotated[bool, Meta(description="the tool was asked whether it happened, and did not run (E5)")] = (
-        False
-    )
-    again: Annotated[bool, Meta(description="this error allows that the same call runs again (E2)")] = False
-    limit: Annotated[str, Meta(description="the limit that held the call back: it did not run (E6)")] = ""
+    """The number of the run, from 1; 0: a limit let none begin."""
+    reconciled: bool = False
+    """The tool was asked whether it happened, and did not run (E5)."""
+    again: bool = False
+    """This error allows that the same call runs again (E2)."""
+    limit: str = ""
+    """The limit that held the call back: it did not run (E6)."""
     started_at: int = 0
+    """Milliseconds since the epoch."""
     duration_ms: int = 0
-    truncated: bool = False
-    repeats: Annotated[str, Meta(description="the action whose receipt this is: nothing ran for this one (B4)")] = ""
-    whole: int = 0
+    """Milliseconds from then to the end."""
+    whole: int | None = None
+    """The data is cut; so many bytes of the whole are kept under the action's id (H3). None: nothing was cut."""
+    repeats: str = ""
+    """The action whose receipt this is: nothing ran for this one (B4)."""
     hooks: tuple[HookRecord, ...] = ()
-    arguments: Annotated[str | None, Meta(description="JSON text of those that ran, when hooks changed them")] = None
-    nested_successes: tuple[str, ...] = ()
-    deeds: Annotated[tuple[Deed, ...], Meta(description="what the chain of a skill or an agent has done (F1)")] = ()
-    not_done: Annotated[tuple[NotDone, ...], Meta(description="what that chain has not done (F1)")] = ()
-    ledger: Annotated[Ledger, Meta(description="what the chain of a skill or an agent has added (C14)")] = field(
-        default_factory=dict
-    )
-    by: Annotated[str, Meta(description="the person who gave the result, when one did (D3 manual)")] = ""
-    approval: Annotated[Approval | None, Meta(description="the yes under which it ran, and what was edited (G2)")] = (
-        None
-    )
-    would_ask: Annotated[str, Meta(description="the rule that would have counted if it did not only report (G4)")] = ""
+    """The hooks that ran (H1)."""
+    arguments: str | None = None
+    """JSON text of those that ran, when hooks changed them."""
+    approval: Approval | None = None
+    """The yes under which it ran, and what was edited (G2)."""
+    by: str = ""
+    """The person who gave the result, when one did (D3 manual)."""
     deed: DeedWords | None = None
+    """What a call with an effect did (F1)."""
     sources: dict[str, Source] = field(default_factory=dict)
-    agent: Annotated[str, Meta(description="the agent whose words the data are: no source of a value (I1)")] = ""
-    left_out: Annotated[tuple[LeftOut, ...], Meta(description="promises that the chain of an agent left out")] = ()
-    heard: Annotated[Heard, Meta(description="what persons have said in the chain of an agent")] = Heard.NOTHING
-    spent: Annotated[Spent | None, Meta(description="what the chain of the agent has used")] = None
+    """By places in the arguments, where their values come from (C13)."""
+    below: Below = Below()
+    """What the chain below has done, when one carried the call out."""
 
 
 class Outcome(Contract):

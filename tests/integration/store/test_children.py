@@ -109,7 +109,7 @@ async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the
 
     assert (await desk.chain(f"{parent}~s1-1")).nested_successes == ("lookup", "note", "tell")
     assert (await desk.chain(parent)).nested_successes == ("lookup", "note", "tell")
-    assert (await receipt(desk, parent))["metadata"]["nested_successes"] == ["lookup", "note", "tell"]
+    assert (await receipt(desk, parent))["metadata"]["below"]["nested_successes"] == ["lookup", "note", "tell"]
 
 
 async def test_a_question_of_the_child_is_one_in_the_inbox(desk: Desk) -> None:

@@ -13,7 +13,7 @@ from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
@@ -158,7 +158,7 @@ def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
     counts: Counter[str] = Counter()
     chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
     done = Fact(FactType.ACTION_COMPLETED, {"tool": ROUTE, "next_action": "continue"})
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(agent="billing"))
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(below=Below(agent="billing")))
     told = ToolCompleted(
         id="d", source="x", subject="c", data=ToolCompleted.Data(action_id="c.route.1", outcome=outcome)
     )

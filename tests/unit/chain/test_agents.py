@@ -307,7 +307,7 @@ def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
     child.propose(content="Paid back.", usage=Usage(input_tokens=5, output_tokens=2))
     (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
     assert json.loads(said.data) == {"agent": "billing", "text": "Paid back."}
-    told = said.outcome.metadata
+    told = said.outcome.metadata.below
     assert (told.agent, told.nested_successes) == ("billing", ("find_order", "refund"))
     assert told.spent == Spent(turns=3, actions=2, tokens=7)
     whole.report(child)

@@ -12,7 +12,7 @@ from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import Below, DeedWords, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import asks
 
@@ -81,8 +81,9 @@ def test_f1_a_deed_names_who_gave_or_approved_it(told: dict[str, Any]) -> None:
 def test_f1_of_a_child_the_calls_inside_are_the_deeds_and_who_approved_it_approved_them() -> None:
     [inner] = answered(action(done())).deeds
     lost = NotDone(action_id="c~s-1.s.2", tool="send", says="Send", target="u2", why=WhyNot.FAILED)
-    told: dict[str, Any] = {"deeds": (inner,), "not_done": (lost,), "approval": Approval(digest="d", by="ann")}
-    found = answered(action(failed(**told), tool="tell", child="c~s-1"))
+    below = Below(deeds=(inner,), not_done=(lost,))
+    ended = failed(below=below, approval=Approval(digest="d", by="ann"))
+    found = answered(action(ended, tool="tell", child="c~s-1"))
     assert [(deed.action_id, deed.by) for deed in found.deeds] == [("c.s.1", "ann")]
     assert found.not_done == (lost,)
 
@@ -171,8 +172,10 @@ def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
 def test_f1_what_one_child_left_out_and_another_did_is_done() -> None:
     left = NotDone(tool="send", says="Send", why=WhyNot.LEFT_OUT, message="not mine")
     [made] = answered(action(done(at=AT + 2))).deeds
-    first = action(replace(read(), metadata=Metadata(started_at=AT, not_done=(left,))), tool="a", child="c~s-1")
-    then = action(replace(read(), metadata=Metadata(started_at=AT + 3, deeds=(made,))), 2, "b", child="c~s-2")
+    unsent = Metadata(started_at=AT, below=Below(not_done=(left,)))
+    sent = Metadata(started_at=AT + 3, below=Below(deeds=(made,)))
+    first = action(replace(read(), metadata=unsent), tool="a", child="c~s-1")
+    then = action(replace(read(), metadata=sent), 2, "b", child="c~s-2")
     assert not_done(first) == [(None, "left_out", "not mine")]
     assert not_done(first, then) == []
 

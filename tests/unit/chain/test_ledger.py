@@ -243,7 +243,7 @@ def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it
     ran(child, '{"id": "i"}')
     ran(child)
     [report] = [output for output in child.last.outputs if isinstance(output, Report)]
-    added = report.outcome.metadata.ledger
+    added = report.outcome.metadata.below.ledger
     assert before.isdisjoint(added)
     assert [entry.became for entry in added.values()] == [Became.DONE]
 
@@ -270,7 +270,7 @@ def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root
         assert child.chain.resting
     child.cancel()
     [report] = [output for output in child.last.outputs if isinstance(output, Report)]
-    [entry] = report.outcome.metadata.ledger.values()
+    [entry] = report.outcome.metadata.below.ledger.values()
     assert entry == Entry("pay", "c~react-1.pay.1", Became.IN_DOUBT, child.now)
 
 

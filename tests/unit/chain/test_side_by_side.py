@@ -605,7 +605,7 @@ def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
     story.result(failed())
     story.result()
     [report] = [one for one in story.last.outputs if isinstance(one, Report)]
-    assert report.outcome.metadata.nested_successes == ("read",)
+    assert report.outcome.metadata.below.nested_successes == ("read",)
 
 
 def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed() -> None:

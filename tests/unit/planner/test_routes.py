@@ -11,7 +11,7 @@ from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.contracts.commands import AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import AnswerDrafted
-from haltpoint.contracts.results import Metadata, NextAction, Outcome
+from haltpoint.contracts.results import Below, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Supervisor
@@ -139,7 +139,7 @@ def offered_by(prompt: prompts.Prompt) -> list[str]:
 
 
 def receipt(tool: str, data: object, agent: str = "") -> Receipt:
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(agent=agent))
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(below=Below(agent=agent)))
     return Receipt("route", tool, '{"target_agent": "billing"}', outcome, json.dumps(data))
 
 

@@ -79,7 +79,6 @@ class Told:
     hooks: list[tuple[str, str]]
     claims: int
     ran: str | None = None
-    would_ask: str = ""
     sources: dict[str, Source] = field(default_factory=dict)
 
     @property
@@ -207,8 +206,7 @@ async def run_call(
     assert finished.metadata is not None
     metadata = finished.metadata
     told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in metadata.hooks]
-    ran, would_ask = metadata.arguments, metadata.would_ask
-    return Told(finished.outcome, finished.data, told, paper.claims, ran, would_ask, metadata.sources)
+    return Told(finished.outcome, finished.data, told, paper.claims, metadata.arguments, metadata.sources)
 
 
 def declared(function: Callable[..., Any]) -> Hook:
@@ -800,7 +798,7 @@ async def test_h3_a_result_that_was_cut_is_kept_whole_unless_hooks_review_it(
     assert [len(whole) > 2_000_000 for whole in paper.wholes] == [True] * kept
     (finished,) = paper.finished
     assert finished.metadata is not None
-    assert finished.metadata.truncated
+    assert finished.metadata.whole is not None
     assert bool(finished.metadata.whole) == kept
 
 

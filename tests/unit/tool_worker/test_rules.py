@@ -162,7 +162,7 @@ async def test_a_hooks_value_has_its_source_in_every_mode() -> None:
 async def test_a_rule_that_only_reports_asks_nobody_and_stands_in_the_receipt() -> None:
     told = await run_call("send_message", TO_ANN, rules=(rule("refuse", report_only=True),))
     assert told.outcome.next_action is NextAction.CONTINUE
-    assert told.would_ask == "r"
+    assert told.hooks == [("r", "would_ask")]
 
 
 async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:

@@ -49,7 +49,7 @@ def answer(
 ) -> FinalAnswer:
     """The answer of a chain with these actions. `due` is what it promised and never called, or left out."""
     deeds = [deed for action in actions for deed in _deeds(action)]
-    below = [Missed(line, ended_at(action)) for action in actions for line in action.told.not_done]
+    below = [Missed(line, ended_at(action)) for action in actions for line in action.told.below.not_done]
     never_ran = [_never_ran(call, spec_of) for call in dropped]
     missed = [*below, *_failed(actions, spec_of, phrases), *never_ran]
     lost = [entry.line for entry in missed if not _was_done_later(entry, actions, deeds)]
@@ -74,7 +74,7 @@ def _deeds(action: Action) -> Iterator[Deed]:
         return
     approved_by = told.approval.by if told.approval is not None else None
     by = told.by or approved_by
-    for deed in told.deeds:
+    for deed in told.below.deeds:
         yield replace(deed, by=deed.by or by)
     if action.satisfies and told.deed is not None:
         yield Deed(
@@ -96,7 +96,7 @@ def _for_people(action: Action) -> tuple[str, ...]:
 def _failed(actions: Iterable[Action], spec_of: SpecOf, phrases: Phrases) -> Iterator[Missed]:
     """The calls that have no success, but for those whose chain lists the calls inside."""
     for action in actions:
-        if action.satisfies or action.tool == human_tool.NAME or action.told.not_done:
+        if action.satisfies or action.tool == human_tool.NAME or action.told.below.not_done:
             continue
         spec = spec_of(action.tool)
         why, message = _reason(action, spec, phrases)

@@ -55,7 +55,7 @@ def keep(work: Work, action: Action) -> bool:
     """Note which promises of its step a receipt keeps: that of the tool, when it succeeded, and those of the tools that
     succeeded in the chain that carried it out. Whether it keeps any. A task was handed on also when the agent failed.
     """
-    names = set(action.told.nested_successes)
+    names = set(action.told.below.nested_successes)
     if action.satisfies or action.tool == ROUTE:
         names.add(action.tool)
     kept = 0

@@ -53,10 +53,10 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if (rest := work.resting.get(action.id)) is not None and rest.until:
         return None
     if action.child:
-        ledger.take_back(work, outcome.metadata.ledger)
+        ledger.take_back(work, outcome.metadata.below.ledger)
         _note_inside(work, outcome)
         known.hear(work, message.data.known)
-        take_back(work, outcome.metadata)
+        take_back(work, outcome.metadata.below)
     fault, ran = outcome.error, outcome.metadata.arguments
     over = work.failing is not None or work.run[action.step].status.done
     if not over and ran is not None and outcome.confirmation is None:  # else it asks first, and runs when approved
@@ -90,7 +90,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
 
 def _note_inside(work: Work, outcome: Outcome) -> None:
     """Keep which tools succeeded in a child that is over (F1)."""
-    if more := set(outcome.metadata.nested_successes).difference(work.nested_successes):
+    if more := set(outcome.metadata.below.nested_successes).difference(work.nested_successes):
         work.nested_successes = tuple(sorted(more.union(work.nested_successes)))
 
 

@@ -109,7 +109,7 @@ class Action(Struct, frozen=True, gc=False):
     @property
     def in_models_words(self) -> bool:
         """Whether its data are words of a model, an agent's answer. No value of a call comes from them (C13)."""
-        return bool(self.told.agent)
+        return bool(self.told.below.agent)
 
     @property
     def by_a_person(self) -> bool:

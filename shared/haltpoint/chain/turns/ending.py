@@ -21,7 +21,7 @@ from haltpoint.chain.turns.handing_on import fault_of_agent, told_of, words_of
 from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.plans import Siblings
 
 WHO, WHY = 256, 2000
@@ -242,8 +242,7 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
 def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
-    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). `nested_successes` are the
-    tools that succeeded.
+    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6).
     """
     action = action_of(work.id)
     if action is None:
@@ -252,14 +251,16 @@ def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None
         action_id=action,
         started_at=work.created_at,
         duration_ms=max(0, work.now - work.created_at),
-        nested_successes=work.nested_successes,
-        ledger=ledger.additions(work),
-        deeds=work.deeds,
-        not_done=for_above(work.not_done, work.world.spec),
-        **told_of(work),
+        below=Below(
+            nested_successes=work.nested_successes,
+            ledger=ledger.additions(work),
+            deeds=work.deeds,
+            not_done=for_above(work.not_done, work.world.spec),
+            **told_of(work),
+        ),
     )
     data = work.answer or "{}"
-    if metadata.agent:
+    if metadata.below.agent:
         data, fault = words_of(work), fault and fault_of_agent(fault)
     if fault is not None:  # that the last call did nothing does not say so of those before it
         fault = structs.replace(fault, no_effect=None)

@@ -21,7 +21,7 @@ from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_id
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Spent
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Spent
 from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.tasks import Assignment, Budget, Task
 
@@ -70,20 +70,20 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     return StartChild(started, task, min(work.deadline, deadline))
 
 
-def take_back(work: Work, told: Metadata) -> None:
+def take_back(work: Work, told: Below) -> None:
     """An agent has ended: what it has used is added. What it has left out is left out here, too, and what persons
     have said to it was said here (C6, C11).
     """
     work.left_out += told.left_out
     work.heard = max(work.heard, told.heard)
-    if told.spent is None:
+    if not told.agent:
         return
     both = {name: getattr(work.below, name) + getattr(told.spent, name) for name in Spent.__struct_fields__}
     work.below = replace(Spent(**both), chains=both["chains"] + 1)
 
 
 def told_of(work: Work) -> dict[str, Any]:
-    """What the report of a chain says of the agent that it was, as fields of its metadata; nothing of other chains."""
+    """What the report of a chain says of the agent that it was, as fields of `Below`; nothing of other chains."""
     if work.task.assigned is None:
         return {}
     told = {"agent": work.task.agent, "left_out": work.left_out, "heard": work.heard}

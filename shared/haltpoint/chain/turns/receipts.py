@@ -44,7 +44,8 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     """Write an equal call of an answered lookup down, with that receipt (B4). It costs none of the budget."""
     outcome = earlier.outcome
     assert outcome is not None  # noqa: S101 - a person has answered it
-    metadata = replace(outcome.metadata, repeats=earlier.id, whole=0)
+    whole = None if outcome.metadata.whole is None else 0
+    metadata = replace(outcome.metadata, repeats=earlier.id, whole=whole)
     receipt = replace(outcome, metadata=metadata)
     action = work.next_action(index, earlier.tool, earlier.arguments)
     action = replace(action, status=ActionStatus.DONE, outcome=receipt, data=earlier.data)

@@ -75,7 +75,7 @@ def _results_stand(work: Work, index: int) -> StepEnd | None:
     """The end of a step in which only the words for the user are missing: an agent has done its work, and nothing is
     owed.
     """
-    served = any(action.satisfies and action.told.agent for action in work.actions.values())
+    served = any(action.satisfies and action.told.below.agent for action in work.actions.values())
     if not served or missing(work, index):
         return None
     work.words = ""

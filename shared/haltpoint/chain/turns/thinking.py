@@ -157,14 +157,14 @@ def stand_in(work: Work, why: str) -> str:
     of an agent in its words.
     """
     done = (one for one in work.actions.values() if one.satisfies and not one.told.repeats)
-    told = ((one.told.agent or one.tool, _words_of(one)) for one in done)
+    told = ((one.told.below.agent or one.tool, _words_of(one)) for one in done)
     lines = [f"{tool}: {data[:RECEIPT_WIDTH]}" for tool, data in told]
     return "\n".join((f"{work.phrases.no_words}: {why}.", *((work.phrases.results, *lines) if lines else ())))
 
 
 def _words_of(action: Action) -> str:
     """A result as people read it: the words of an agent, or of a person; else its data."""
-    field = "text" if action.told.agent else "answer" if action.tool == human_tool.NAME else ""
+    field = "text" if action.told.below.agent else "answer" if action.tool == human_tool.NAME else ""
     said = read_json(action.data).get(field) if field else None
     return said if isinstance(said, str) else action.data
 

@@ -63,7 +63,7 @@ class _Tally:
     def call(self, details: Details) -> None:
         """An outcome that a person gave is no call; an agent is no tool, and has another row."""
         message = self.message
-        if isinstance(message, ToolCompleted) and message.data.outcome.metadata.agent:
+        if isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent:
             return
         if "by" not in details:
             tool = details["tool"]
