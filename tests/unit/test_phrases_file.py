@@ -28,7 +28,7 @@ def test_f1_a_file_replaces_the_words_that_it_has(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ("denied =", "it is not TOML"),
-        ('deny = "no"', "deny: "),
+        ('deny = "no"', "deny is not a key; did you mean denied?"),
         ('denied = ""', "denied: "),
         ("no = 7", "no: "),
     ],

@@ -21,6 +21,9 @@ from haltpoint.contracts.base import Contract, Strict
 NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
 """What agents and models may be called: an agent's name is that of a tool."""
 
+FUNCTION: Final = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
+"""The dotted path of a function."""
+
 SUPERVISOR: Final = "supervisor"
 """The name of the agent that routes; no other has it."""
 
@@ -71,7 +74,7 @@ class Supervisor(Strict):
     agents: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
     fallback: Name | None = None
     rules: tuple[Rule, ...] = ()
-    function: Annotated[str, Meta(max_length=500)] | None = None
+    function: Annotated[str, Meta(pattern=FUNCTION, max_length=500)] | None = None
     tools: Globs = ()
     prompt: Annotated[str, Meta(max_length=32_768)] = ""
     model: Name | None = None
@@ -113,8 +116,14 @@ OTHER_STRATEGIES: Final = {
 
 
 def under_our_names(form: type[Contract], said: dict[str, Any]) -> dict[str, Any]:
-    """What a configuration says, without the other names."""
-    return {OTHER_NAMES[form.__name__].get(name, name): one for name, one in said.items()}
+    """What a configuration says, without the other names. Raises ValueError where it says a thing under both."""
+    renamed = dict(said)
+    for other, name in OTHER_NAMES[form.__name__].items():
+        if other in said and name in said:
+            raise ValueError(f"{other} is another name of {name}: give one of them")
+        if other in said:
+            renamed[name] = renamed.pop(other)
+    return renamed
 
 
 class Routed(Contract):

@@ -1,10 +1,11 @@
 """What is wrong with a value of a file or a setting, in words for the people who write it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
-from haltpoint.contracts.work.routing import NAME
+from haltpoint.contracts.work.routing import FUNCTION, NAME
 
 _TEXT: Final = "must be a text"
 _WHOLE: Final = "must be a whole number"
@@ -40,16 +41,30 @@ _WORDS: Final = {
 
 _PATTERNS: Final = {
     NAME: "must be 1 to 64 letters, digits, _ or -",
+    FUNCTION: "must be module:function",
     "^https?://": "must begin with http:// or https://",
     r"[^\W_]": "must have a letter or a digit",
 }
 
 
-def in_words(error: Mapping[str, Any]) -> str:
+def in_words(fault: Mapping[str, Any]) -> str:
     """What pydantic says of one value, as the end of a sentence that begins with its place."""
-    kind, about = error["type"], error.get("ctx", {})
-    if about.get("pattern") in _PATTERNS:
-        return _PATTERNS[about["pattern"]]
-    if kind == "tuple_type" and isinstance(error["input"], str):
-        return f"must be a list, as {json.dumps([error['input']], ensure_ascii=False)}"
-    return _WORDS[kind].format(**about) if kind in _WORDS else str(error["msg"]).removeprefix("Value error, ")
+    kind = fault["type"]
+    about = fault.get("ctx", {})
+    pattern = about.get("pattern")
+    if pattern in _PATTERNS:
+        return _PATTERNS[pattern]
+    if kind == "tuple_type" and isinstance(fault["input"], str):
+        return f"must be a list, as {json.dumps([fault['input']], ensure_ascii=False)}"
+    if kind in _WORDS:
+        return _WORDS[kind].format(**about)
+    return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def near(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """The end of a sentence about a name that is not known: the nearest one that is, else all."""
+    names = sorted(set(known))
+    matches = get_close_matches(str(name), names, n=1)
+    if matches:
+        return f"; did you mean {matches[0]}?"
+    return otherwise or f"; there are {', '.join(names) or 'none'}"

@@ -5,9 +5,9 @@ name that we do not know is an error: a misspelt HALTPOINT_LEASE would otherwise
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from tomllib import TOMLDecodeError
 from typing import Any, Final
@@ -18,11 +18,27 @@ from pydantic_settings import SettingsError as SourceError
 
 from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.faults import in_words
+from haltpoint.runtime.config.faults import in_words, near
 from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings, SettingsError
 
+_Name = tuple[str, ...]
+"""Of a setting: `("gateway", "port")`."""
+
 _FILE: Final = "haltpoint.toml"
-_STANDARD: Final = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
+_STANDARD: Final = {"openai_base_url": ("model", "base_url"), "openai_api_key": ("model", "api_key")}
+_OTHERWISE: Final = "; `haltpoint config show` lists all"
+
+
+def _names(model: type[BaseModel], above: _Name = ()) -> Iterator[_Name]:
+    for key, field in model.model_fields.items():
+        name = (*above, key)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _names(field.annotation, name)
+        else:
+            yield name
+
+
+_NAMES: Final = tuple(_names(Settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +51,51 @@ class Origin:
     origin: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The values of each origin, the strongest first, and what is wrong with them."""
+
+    layers: dict[str, dict[_Name, Any]]
+    faults: list[str]
+    policy: HaltpointError | None = None
+    """What is wrong with the policy file."""
+
+    def merged(self) -> dict[_Name, Any]:
+        """The values that count."""
+        merged: dict[_Name, Any] = {}
+        for layer in reversed(self.layers.values()):
+            merged |= layer
+        return merged
+
+    def origin(self, name: _Name) -> str:
+        """Where the value that counts comes from, also of a whole section."""
+        for origin, layer in self.layers.items():
+            if any(given[: len(name)] == name for given in layer):
+                return origin
+        return "default"
+
+
 def load(config: Path | None = None, /, **flags: object) -> Settings:
     """Read flags (None: not given), environment, `.env` and `config` (default: `haltpoint.toml`, if any).
 
     Raises SettingsError; HaltpointError HP-004 when nothing but the policy file is wrong.
     """
-    layers, faults, policy = _layers(config, flags)
-    if faults:
-        raise SettingsError("\n".join(faults))
-    if policy is not None:
-        raise policy
-    return _build(layers)
+    given = _read(config, flags)
+    if given.faults:
+        raise SettingsError("\n".join(given.faults))
+    if given.policy is not None:
+        raise given.policy
+    return _build(given)
 
 
 def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySettings:
     """The gateway's settings without those of the current folder: its `.env`, and its `haltpoint.toml` unless `config`
     names it. Raises SettingsError.
     """
-    layers, _, _ = _layers(config, flags)
+    layers = _read(config, flags).layers
     folder = (".env",) if config else (".env", _FILE)
-    return _build({name: layer for name, layer in layers.items() if name not in folder}).gateway
+    outside = {origin: layer for origin, layer in layers.items() if origin not in folder}
+    return _build(_Given(outside, [])).gateway
 
 
 def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
@@ -62,161 +103,127 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
 
     An invalid value is shown as it was given.
     """
-    layers, faults, policy = _layers(config, flags)
-    if policy is not None:
-        faults.append(f"{policy.what}: {policy.why}")
+    given = _read(config, flags)
+    faults = given.faults
+    if given.policy is not None:
+        faults.append(f"{given.policy.what}: {given.policy.why}")
     try:
-        values = _build(layers).model_dump()
+        values = _flat(_build(given).model_dump())
     except SettingsError as error:
         faults += str(error).splitlines()
-        values = Settings().model_dump()
-        _overlay(values, _merged(layers))
-    told = [
-        Origin(
-            name=".".join(path),
-            variable=_variable(path),
-            value=_hidden(_at(values, path)) if _is_secret(path) else _shown(_at(values, path)),
-            origin=_origin(layers, path),
-        )
-        for path in _paths(Settings)
-    ]
-    return told, "\n".join(faults)
+        values = _flat(Settings().model_dump()) | given.merged()
+    origins: list[Origin] = []
+    for name in _NAMES:
+        value = values.get(name)
+        shown = "**********" if _is_secret(name) and value is not None else _shown(value)
+        origins.append(Origin(".".join(name), _variable(name), shown, given.origin(name)))
+    return origins, "\n".join(faults)
 
 
-_Path = tuple[str, ...]
-_Layers = dict[str, dict[str, Any]]
-
-
-def _layers(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, list[str], HaltpointError | None]:
-    """What each origin says, the strongest first; what cannot be read of them; what is wrong with the policy file."""
+def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
     environment = EnvSettingsSource(Settings)
     dotenv = DotEnvSettingsSource(Settings, env_file=".env", dotenv_filtering="only_existing")
     faults = [*_unknown(environment.env_vars, "the environment"), *_unknown(dotenv.env_vars, ".env")]
     if config and not config.is_file():
         faults.append(f"the file {config} does not exist")
     file = config or Path(_FILE)
-    standard = {**dotenv.env_vars, **environment.env_vars}
-
-    def read(source: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    layers = {"flag": _flat(flags)}
+    sources: dict[str, Callable[[], dict[str, Any]]] = {"environment": environment, ".env": dotenv}
+    sources[str(file)] = partial(_of_file, file)
+    for origin, read in sources.items():
+        layers[origin] = {}
         try:
-            return source()
+            layers[origin] = _flat(read())
         except (TOMLDecodeError, UnicodeDecodeError) as error:
             faults.append(f"{file} is not TOML: {error}")
         except SourceError as error:
             faults.append(str(error))
-        return {}
-
-    def from_file() -> dict[str, Any]:
-        return TomlConfigSettingsSource(Settings, toml_file=file)()
-
-    layers = {
-        "flag": _given(flags),
-        "environment": read(environment),
-        ".env": read(dotenv),
-        str(file): read(from_file),
-        "standard name": {"model": _given({key: standard.get(v.lower()) for key, v in _STANDARD.items()})},
-    }
-    if named := next((layer["policy_file"] for layer in layers.values() if layer.get("policy_file")), None):
-        try:
-            layers[str(named)] = {"limits": policy_file.numbers(policy_file.read(Path(str(named)).expanduser()))}
-        except HaltpointError as error:
-            return layers, faults, error
-    return layers, faults, None
-
-
-def _merged(layers: _Layers) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for layer in reversed(layers.values()):
-        _overlay(merged, layer)
-    return merged
-
-
-def _build(layers: _Layers) -> Settings:
+    standard = {**dotenv.env_vars, **environment.env_vars}
+    layers["standard name"] = {name: standard[variable] for variable, name in _STANDARD.items() if variable in standard}
+    given = _Given(layers, faults)
+    policy = given.merged().get(("policy_file",))
+    if not policy:
+        return given
     try:
-        return Settings(**_merged(layers))
+        file = Path(policy).expanduser()
+        limits = policy_file.numbers(policy_file.read(file))
+    except HaltpointError as error:
+        return _Given(layers, faults, error)
+    layers[str(policy)] = _flat({"limits": limits})
+    return given
+
+
+def _of_file(file: Path) -> dict[str, Any]:
+    return TomlConfigSettingsSource(Settings, toml_file=file)()
+
+
+def _build(given: _Given) -> Settings:
+    try:
+        return Settings(**_nested(given.merged()))
     except ValidationError as error:
         # Without the cause: pydantic's own text repeats the input, and with it a secret.
-        lines = [_sentence(layers, tuple(map(str, e["loc"])), in_words(e), e["type"]) for e in error.errors()]
+        lines = [_sentence(given, fault) for fault in error.errors()]
         raise SettingsError("\n".join(lines)) from None
 
 
-def _sentence(layers: _Layers, path: _Path, message: str, kind: str) -> str:
-    if not path:
-        return message
-    origin = _origin(layers, path)
-    if kind == "extra_forbidden":
-        name, known = ".".join(path), map(".".join, _paths(Settings))
-        return f"{name} (from {origin}) is not a setting{_nearest(name, known)}"
-    path = next((known for known in _paths(Settings) if path[: len(known)] == known), path)
-    value = next((found for layer in layers.values() if (found := _at(layer, path)) is not None), None)
-    shown = "a secret" if _is_secret(path) else _shown(value)
-    return f"{'.'.join(path)} = {shown} (from {origin}; {_variable(path)}): {message}"
+def _sentence(given: _Given, fault: Mapping[str, Any]) -> str:
+    place = tuple(map(str, fault["loc"]))
+    if not place:
+        return in_words(fault)
+    origin = given.origin(place)
+    if fault["type"] == "extra_forbidden":
+        written = ".".join(place)
+        return f"{written} (from {origin}) is not a setting{near(written, map('.'.join, _NAMES), _OTHERWISE)}"
+    name = next((known for known in _NAMES if place[: len(known)] == known), place)
+    shown = "a secret" if _is_secret(name) else _shown(given.merged().get(name))
+    return f"{'.'.join(name)} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
 
 
 def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
-    known = {_variable(path) for path in _paths(Settings)} | {_variable((name,)) for name in Settings.model_fields}
+    sections = ((section,) for section in Settings.model_fields)
+    known = {_variable(name) for name in (*_NAMES, *sections)}
     given = {name.upper() for name in variables if name.upper().startswith(PREFIX)}
-    return [f"{name} (from {where}) is not a setting{_nearest(name, known)}" for name in sorted(given - known)]
+    unknown = sorted(given - known)
+    return [f"{name} (from {where}) is not a setting{near(name, known, _OTHERWISE)}" for name in unknown]
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else "; `haltpoint config show` lists all"
+def _variable(name: _Name) -> str:
+    return PREFIX + "__".join(name).upper()
 
 
-def _paths(model: type[BaseModel], above: _Path = ()) -> Iterator[_Path]:
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _paths(field.annotation, (*above, name))
-        else:
-            yield (*above, name)
+def _flat(values: Mapping[str, Any], above: _Name = ()) -> dict[_Name, Any]:
+    """Each value by its whole name, without those that are None: not given."""
+    flat: dict[_Name, Any] = {}
+    for key, value in values.items():
+        name = (*above, key)
+        if isinstance(value, Mapping):
+            flat |= _flat(value, name)
+        elif value is not None:
+            flat[name] = value
+    return flat
 
 
-def _variable(path: _Path) -> str:
-    return PREFIX + "__".join(path).upper()
+def _nested(values: Mapping[_Name, Any]) -> dict[str, Any]:
+    """The values in their sections; a value in the place of a section gives way."""
+    nested: dict[str, Any] = {}
+    for (*sections, key), value in values.items():
+        table = nested
+        for section in sections:
+            if not isinstance(table.get(section), dict):
+                table[section] = {}
+            table = table[section]
+        table[key] = value
+    return nested
 
 
-def _at(layer: Mapping[str, Any], path: _Path) -> Any:
-    value: Any = layer
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _origin(layers: _Layers, path: _Path) -> str:
-    return next((name for name, layer in layers.items() if _at(layer, path) is not None), "default")
-
-
-def _overlay(below: dict[str, Any], above: Mapping[str, Any]) -> None:
-    for key, value in above.items():
-        if isinstance(value, Mapping) and isinstance(below.get(key), dict):
-            _overlay(below[key], value)
-        else:
-            below[key] = dict(value) if isinstance(value, Mapping) else value
-
-
-def _given(values: Mapping[str, object]) -> dict[str, Any]:
-    """Without what was not given, at any depth."""
-    return {
-        key: _given(value) if isinstance(value, Mapping) else value
-        for key, value in values.items()
-        if value is not None
-    }
-
-
-def _is_secret(path: _Path) -> bool:
-    return path[-1].endswith("_key")
-
-
-def _hidden(value: object) -> str:
-    return "" if value is None else "**********"
+def _is_secret(name: _Name) -> bool:
+    return name[-1].endswith("_key")
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
-    return (
-        ""
-        if value is None
-        else re.sub(r"(//[^/:@]*:).*@", r"\1***@", re.sub(r"(?<=password=)[^&]*", "***", str(value)))
-    )
+    without_password = re.sub(r"(?<=password=)[^&]*", "***", str(value))
+    return re.sub(r"(//[^/:@]*:).*@", r"\1***@", without_password)

@@ -1,0 +1,119 @@
+"""Files that an operator writes in TOML: each is read by one schema, and all its faults are told at once."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from haltpoint.contracts.doors import door
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words, near
+
+T = TypeVar("T")
+Place = Sequence[int | str]
+
+_ENTRIES: Final = {
+    "patterns": "pattern",
+    "approvals": "rule",
+    "rules": "rule",
+    "agents": "agent",
+    "models": "model",
+}
+"""What an entry of a section is called. Its name is its key, or its `id` or `name`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """A kind of file, and how people are told that one cannot be used."""
+
+    code: str
+    name: str
+    fix: str
+    removed: Mapping[str, str] = field(default_factory=dict)
+    """Keys that were removed, and what to write in their place."""
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """The file as values. Raises HaltpointError."""
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise self._unusable(path, error.strerror or str(error), "Correct the path") from error
+        except ValueError as error:  # no TOML, or no UTF-8
+            raise self._unusable(path, f"it is not TOML: {error}", self.fix) from error
+
+    def checked(self, path: Path, raw: Mapping[str, Any], kind: type[T]) -> T:
+        """These values by the schema of the file. Raises HaltpointError."""
+        try:
+            return door(kind).validate_python(raw)
+        except ValidationError as error:
+            faults = [self._sentence(fault, raw, kind) for fault in error.errors()]
+        raise self.refused(path, faults)
+
+    def refused(self, path: Path, faults: Sequence[str]) -> HaltpointError:
+        """The file has these faults."""
+        why = faults[0] if len(faults) == 1 else "".join(f"\n  - {fault}" for fault in faults)
+        return self._unusable(path, why, self.fix)
+
+    def _unusable(self, path: Path, why: str, fix: str) -> HaltpointError:
+        return HaltpointError(self.code, f"{self.name} {path} cannot be used", why, fix)
+
+    def _sentence(self, fault: Mapping[str, Any], raw: object, kind: type) -> str:
+        place = [part for part in fault["loc"] if "[" not in str(part)]  # without types of a union
+        where = _where(place, raw)
+        if where in self.removed:
+            return f"{where}: it was removed; {self.removed[where]}"
+        if fault["type"] == "extra_forbidden":
+            return f"{where} is not a key{near(place[-1], _keys_at(place, kind))}"
+        return f"{where}: {in_words(fault)}"
+
+
+def _where(place: Place, raw: Any) -> str:
+    """A place in words: `agent 'billing'.budget.turns`."""
+    words: list[str] = []
+    for part in place:
+        raw = _inside(raw, part)
+        kind = _ENTRIES.get(words[-1]) if words else None
+        if kind is None:
+            words.append(str(part))
+        else:
+            words[-1] = f"{kind} {_name(part, raw)}"
+    return ".".join(words) or "the file"
+
+
+def _inside(raw: Any, part: int | str) -> Any:
+    try:
+        return raw[part]
+    except (LookupError, TypeError):
+        return None
+
+
+def _name(part: int | str, entry: Any) -> str:
+    if isinstance(part, str):
+        return repr(part)
+    name = _inside(entry, "id") or _inside(entry, "name")
+    return repr(name) if name else f"number {part + 1}"
+
+
+def _keys_at(place: Place, kind: type) -> list[str]:
+    """The keys of the table that has this place, by the schema."""
+    schema = door(kind).json_schema()
+    form = schema
+    for part in place[:-1]:
+        form = _form_inside(form, part)
+        if "anyOf" in form:  # or null
+            form = form["anyOf"][0]
+        name = form.get("$ref", "").rpartition("/")[2]
+        form = schema["$defs"].get(name, form)
+    return list(form["properties"])
+
+
+def _form_inside(form: dict[str, Any], part: int | str) -> Any:
+    if "properties" in form:
+        return form["properties"][part]
+    if "items" in form:
+        return form["items"]
+    entries = form.get("patternProperties", {"": form.get("additionalProperties")})
+    return next(iter(entries.values()))
