@@ -201,7 +201,7 @@ class Executor:
             if span is not None:
                 trace = telemetry.context_of(span, trace)
                 span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
-            agents = {} if trace is None or chain.task.assigned is None else self._begun(decision, trace, spans)
+            agents = {} if trace is None or chain.task.handed.assigned is None else self._begun(decision, trace, spans)
             decided.append(Decided(received, decision, now, trace, agents))
         return ChainCommit(loaded, decided, entries)
 

@@ -50,7 +50,7 @@ class CurrentWorld:
 
     def of(self, task: Task) -> World:
         """The world as the agent of a task sees it: with the agents that it may hand this on to."""
-        if task.assigned is None:
+        if task.handed.assigned is None:
             return self.value
         key = (task.agent, task.tools)
         if key not in self._seen:

@@ -98,7 +98,9 @@ async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
     assert b"body of a task in FastStream's binary format: data.gaol: Extra inputs" in letter[b"detail"]
 
 
-@pytest.mark.parametrize("fields", [{}, {"goal": " "}, {"goal": "x", "parallel": 99}, {"goal": "x", "earlier": [{}]}])
+@pytest.mark.parametrize(
+    "fields", [{}, {"goal": " "}, {"goal": "x", "parallel": 99}, {"goal": "x", "handed": {"above": ["front"]}}]
+)
 async def test_a_task_that_no_executor_accepts_is_not_published(fields: dict[str, Any]) -> None:
     """Its chain would never exist."""
     broker = RedisBroker("redis://localhost:1")

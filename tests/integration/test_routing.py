@@ -88,7 +88,7 @@ async def test_i1_what_nothing_routes_runs_as_without_a_file(bed: Bed, routed: R
     assert view.routed is not None
     assert "target_agent" not in view.routed.model_dump()
     loaded = await bed.chain(chain)
-    assert (loaded.task.agent, loaded.task.assigned) == (None, None)
+    assert (loaded.task.agent, loaded.task.handed.assigned) == (None, None)
 
 
 async def test_i3_agents_take_turns_over_all_partitions_and_executors_and_a_repeat_is_not_counted(

@@ -153,7 +153,7 @@ class ContextReader:
             (step_id, how + str(json.loads(told).get("proposal", {}).get("content", "")))
             for step_id, how, told in found
         )
-        earlier = [one.chain_id for one in asked.earlier]
+        earlier = [one.chain_id for one in asked.handed.earlier]
         done = await asyncio.gather(*map(self._deeds_of, earlier))
         done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
         return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)

@@ -163,8 +163,8 @@ def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
 def _goal(context: Context) -> str:
     """What is asked for, behind the earlier tasks of the conversation with their answers (C15)."""
     task = context.task
-    lines = [wording.EARLIER] if task.earlier else []
-    for one in task.earlier:
+    lines = [wording.EARLIER] if task.handed.earlier else []
+    for one in task.handed.earlier:
         who = "The user" if one.user == task.user else "Another user"
         lines.append(f"- {who}: {' '.join(one.goal.split())}")
         lines.append(f"  Answer: {' '.join(one.answer.split()) or '(none)'}")
@@ -183,7 +183,7 @@ def _bounds_task(context: Context) -> str:
     not what the task knows besides.
     """
     told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
-    own = [f"- {' '.join(one.goal.split())}" for one in context.task.earlier if one.user == context.task.user]
+    own = [f"- {' '.join(one.goal.split())}" for one in context.task.handed.earlier if one.user == context.task.user]
     before = [wording.EARLIER_GOALS, *own] if own else []
     goal = context.task.goal if context.task.asked is None else context.task.asked
     return "\n".join(["Tools:", *told, "", *before, f"Goal: {goal}"])

@@ -91,7 +91,7 @@ async def test_a_conversation_goes_on_over_an_upgrade(system: System, old: list[
     reply = await system.http.post("/v1/tasks", json=body)
     assert reply.status_code == 202, reply.text
     (entry,) = await system.entries("events", reply.json()["chain_id"])
-    said = msgspec.json.decode(entry[b"task"], type=Task).earlier
+    said = msgspec.json.decode(entry[b"task"], type=Task).handed.earlier
     assert [one.goal for one in said] == ["Tell Nobody at all I am late"]
     assert msgspec.json.decode(entry[b"__data__"], type=TaskSubmitted).data.goal == "And Ann?"
 

@@ -42,7 +42,7 @@ async def end(desk: Desk, chain: str, **ended: Any) -> None:
 
 async def earlier(desk: Desk, chain: str) -> tuple[Earlier, ...]:
     stored = await desk.redis.hget(TOPOLOGY.key_of(Key.DATA, chain), Data.TASK)
-    return msgspec.json.decode(stored or b"", type=Task).earlier
+    return msgspec.json.decode(stored or b"", type=Task).handed.earlier
 
 
 async def goals(desk: Desk, chain: str) -> list[str]:

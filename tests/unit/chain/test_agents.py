@@ -130,7 +130,7 @@ def test_i1_an_agent_tightens_its_task_and_never_loosens_it() -> None:
     assert (found.mode, found.style, found.strikes, found.max_turns) == (Mode.ADVISORY, Style.REACT, 2, 3)
     assert found.budget == Budget(turns=4, actions=1, seconds=60)
     limits = Limits(mode=Mode.ADVISORY, strikes=2, max_turns=7)
-    assert found.assigned == Assignment(tools=("x",), limits=limits)
+    assert found.handed.assigned == Assignment(tools=("x",), limits=limits)
 
 
 def test_i5_without_agents_the_tools_are_the_very_same_object() -> None:
@@ -189,8 +189,8 @@ def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_use
         "t",
     )
     assert (task.max_turns, task.style, task.mode) == (9, Style.REACT, Mode.STRICT)
-    assert task.assigned is not None
-    assert task.assigned.tools == ("find_*", "refund")
+    assert task.handed.assigned is not None
+    assert task.handed.assigned.tools == ("find_*", "refund")
     assert child.chain.deadline == whole.root.chain.deadline
     assert whole.root.told("action.dispatched")[-1]["child"] == "c~react-1"
     assert child.told("chain.started") == [{"origin": "react", "agent": "billing"}]
@@ -484,9 +484,10 @@ def test_a_literal_plan_that_hands_on_a_result_hands_on_words_that_are_not_the_u
 def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
     steps = plan(tool_step("ask", call("billing", task="Refund order 17")))
     whole = Tree(Task(goal="Ask billing", agent="front", plan=steps))
-    assigned = whole.root.chain.task.assigned
+    assigned = whole.root.chain.task.handed.assigned
     assert assigned is not None
-    full = structs.replace(whole.root.chain.task, assigned=structs.replace(assigned, chains=0))
+    handed = structs.replace(whole.root.chain.task.handed, assigned=structs.replace(assigned, chains=0))
+    full = structs.replace(whole.root.chain.task, handed=handed)
     whole.root.chain = structs.replace(whole.root.chain, task=full)
     whole.root.submit()
     assert whole.root.chain.error is not None

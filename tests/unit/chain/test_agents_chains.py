@@ -29,8 +29,8 @@ def whole_tree() -> Tree:
 def test_i3_an_agent_may_begin_what_is_left_of_the_chains_and_what_it_began_is_added_when_it_ends() -> None:
     tree = whole_tree()
     child = tree.hand_on(tree.root, "two", "part")
-    assert child.chain.task.assigned is not None
-    assert child.chain.task.assigned.chains == MOST_CHAINS - 2
+    assert child.chain.task.handed.assigned is not None
+    assert child.chain.task.handed.assigned.chains == MOST_CHAINS - 2
     below = tree.hand_on(child, "three", "a part of it")
     for story in (below, child):
         story.propose(content="Done.")

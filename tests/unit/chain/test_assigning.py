@@ -277,7 +277,7 @@ def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:
     child.first = child.chain = structs.replace(child.chain, id="c~react-1")
     child.world = replace(child.world, agents=agents)
     child.submit(read=False)
-    assert (child.chain.task.agent, child.chain.task.assigned, child.told("chain.routed")) == (None, None, [])
+    assert (child.chain.task.agent, child.chain.task.handed.assigned, child.told("chain.routed")) == (None, None, [])
 
 
 def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
@@ -338,7 +338,7 @@ def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_t
 def test_i1_a_reply_that_says_nothing_of_routing_is_no_choice() -> None:
     story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, function="shop:route"))
     story.take(Proposal(content="billing"))
-    assert (story.chain.task.agent, story.chain.task.assigned) == (None, None)
+    assert (story.chain.task.agent, story.chain.task.handed.assigned) == (None, None)
 
 
 def test_i1_where_the_function_fails_the_fallback_takes_the_task_and_says_why() -> None:

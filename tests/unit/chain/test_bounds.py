@@ -15,7 +15,7 @@ from haltpoint.contracts.reasons import Reach, ReasonKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.bounds import Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Budget, Earlier, Mode, Style, Task
+from haltpoint.contracts.work.tasks import Budget, Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
 from tests.support.builders import ALL_LISTS, bounds, call, plan, spec
 from tests.unit.chain.story import Story
@@ -268,7 +268,7 @@ def test_c6_an_effect_that_nothing_names_is_unasked(tool: str, unasked: bool) ->
 
 def test_c6_what_a_plan_promises_is_asked_for_unless_it_may_come_from_earlier_answers() -> None:
     for earlier, unasked in (((), []), ((Earlier(chain_id="a", goal="x"),), [ReasonKind.UNASKED])):
-        story = told(style=Style.PLAN, earlier=earlier)
+        story = told(style=Style.PLAN, handed=Handed(earlier=earlier))
         story.submit()
         story.draft(plan(Step(id="s", required_tools=("pay",))))
         assert asked(story, "pay") == unasked

@@ -9,7 +9,7 @@ from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faul
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
-from haltpoint.contracts.work.tasks import Assignment, Earlier, Mode, Task
+from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Mode, Task
 from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
 
 TO = {
@@ -202,7 +202,7 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     assert words in fault.message
 
 
-ONLY_OURS = "Only the runtime fills in `earlier`, `assigned`, `above`, `ledger` and `known` of a task."
+ONLY_OURS = "Only the runtime fills in `handed` of a task."
 
 
 @pytest.mark.parametrize(
@@ -213,10 +213,10 @@ ONLY_OURS = "Only the runtime fills in `earlier`, `assigned`, `above`, `ledger` 
         (Task(goal="do it"), None),
         (Task(goal="do it", agent="supervisor"), "No agent is called `supervisor`: the name is built in."),
         (
-            Task(goal="do it", earlier=(Earlier(chain_id="c", goal="x"),)),
+            Task(goal="do it", handed=Handed(earlier=(Earlier(chain_id="c", goal="x"),))),
             ONLY_OURS,
         ),
-        (Task(goal="x", assigned=Assignment()), ONLY_OURS),
+        (Task(goal="x", handed=Handed(assigned=Assignment())), ONLY_OURS),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),
         (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),

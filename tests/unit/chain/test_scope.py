@@ -15,7 +15,7 @@ from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step, StepType
-from haltpoint.contracts.work.tasks import Earlier, Mode, Style, Task
+from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from tests.support.builders import call, plan, spec, specs
 from tests.unit.chain.story import Story
@@ -146,7 +146,7 @@ def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not
         Earlier(chain_id="b", goal="Write to e@x.org", user="eve"),
         Earlier(chain_id="c", goal="Or to i@x.org"),
     )
-    told = Story(Task(goal="Write to him", user="ann", earlier=before), MAIL)
+    told = Story(Task(goal="Write to him", user="ann", handed=Handed(earlier=before)), MAIL)
 
     assert users_words(Work.on(told.chain, "", told.world, told.now)) == ("Write to him", "John is at j@x.org")
 

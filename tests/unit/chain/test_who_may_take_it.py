@@ -43,9 +43,10 @@ def offered(tree: Tree) -> list[str]:
 
 def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
     tree = routing(max_tool_retries=0)
-    own = tree.root.chain.task.assigned
+    own = tree.root.chain.task.handed.assigned
     assert own is not None
-    task = structs.replace(tree.root.chain.task, assigned=structs.replace(own, chains=0))
+    handed = structs.replace(tree.root.chain.task.handed, assigned=structs.replace(own, chains=0))
+    task = structs.replace(tree.root.chain.task, handed=handed)
     tree.root.chain = structs.replace(tree.root.chain, task=task)
     tree.root.propose(content="Billing.")
     assert tree.root.chain.error is not None

@@ -43,12 +43,13 @@ def assigned_to(task: Task, agents: Agents) -> Task:
     that is not in the file changes nothing here: the chain fails when it begins.
     """
     limits = Limits(task.mode, task.style, task.strikes, task.max_turns)
-    assigned = replace(task.assigned or Assignment(), limits=limits)
+    assigned = replace(task.handed.assigned or Assignment(), limits=limits)
     if (agent := agents.named(task.agent)) is None:
-        return replace(task, assigned=assigned)
+        return replace(task, handed=replace(task.handed, assigned=assigned))
+    assigned = replace(assigned, tools=agent.tools)
     return replace(
         task,
-        assigned=replace(assigned, tools=agent.tools),
+        handed=replace(task.handed, assigned=assigned),
         mode=stricter(task.mode, agent.mode or task.mode),
         style=agent.style or task.style,
         strikes=least(task.strikes, agent.strikes),
@@ -110,7 +111,8 @@ def _inside(targets: Sequence[Agent], named: Mapping[str, Agent], tools: Tools, 
         reached += [other for other in named[name].agents if other not in reached]
     found = set[str]()
     for name in reached:
-        scope = replace(task, assigned=Assignment(tools=named[name].tools))
+        handed = replace(task.handed, assigned=Assignment(tools=named[name].tools))
+        scope = replace(task, handed=handed)
         found.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
     return tuple(sorted(found))
 
@@ -175,7 +177,7 @@ def goal_in(arguments: Mapping[str, Any]) -> str:
 
 def hand_on_fault(work: Work, name: str) -> str | None:
     """Why a task may not be handed on to an agent, in any mode; None when it may."""
-    assigned = work.task.assigned
+    assigned = work.task.handed.assigned
     if levels_of(work.id) + 1 >= MOST_DEEP:
         return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Continue without it."
     if assigned is None or assigned.chains - work.below.chains < 1:

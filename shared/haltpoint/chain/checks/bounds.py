@@ -251,7 +251,7 @@ def is_named(work: Work, spec: ToolSpec) -> bool:
     bounds = work.bounds or _NOTHING
     lists = (*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before)
     named = {tool for bound in lists for tool in bound.tools}
-    if not work.task.earlier and work.task.asked is None:
+    if not work.task.handed.earlier and work.task.asked is None:
         named |= {tool for step in work.steps for tool in step.promised_tools}
     inside = [name for name in calls_of(spec, work.world.tools) if with_effects(work.world.spec(name))]
     return spec.name in named or EVERY in named or (bool(inside) and named.issuperset(inside))

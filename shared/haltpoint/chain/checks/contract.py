@@ -17,7 +17,7 @@ from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
-from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.tasks import Handed, Mode, Task
 
 Tools = Mapping[str, ToolSpec]
 
@@ -41,7 +41,7 @@ def in_scope(spec: ToolSpec, task: Task) -> bool:
     """
     if spec.kind is ToolKind.AGENT:
         return True
-    own = None if task.assigned is None or spec.name == human_tool.NAME else task.assigned.tools
+    own = None if task.handed.assigned is None or spec.name == human_tool.NAME else task.handed.assigned.tools
     return _fits(spec.name, task.tools) and _fits(spec.name, own)
 
 
@@ -127,8 +127,8 @@ class PlanFault:
 
 def task_fault(task: Task) -> str | None:
     """Why a task cannot be accepted; None when it can."""
-    if task.earlier or task.assigned is not None or task.above or task.ledger or task.known:
-        return "Only the runtime fills in `earlier`, `assigned`, `above`, `ledger` and `known` of a task."
+    if task.handed != Handed():
+        return "Only the runtime fills in `handed` of a task."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
     if task.agent == SUPERVISOR:

@@ -257,4 +257,4 @@ def users_words(work: Work) -> tuple[str, ...]:
 def earlier_goals(work: Work) -> tuple[str, ...]:
     """This user's goals before, in the same conversation (C15)."""
     task = work.task
-    return tuple(earlier.goal for earlier in task.earlier if earlier.user == task.user)
+    return tuple(earlier.goal for earlier in task.handed.earlier if earlier.user == task.user)

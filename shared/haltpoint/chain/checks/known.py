@@ -15,13 +15,13 @@ MOST_KNOWN: Final = 64 * 1024
 
 def for_below(work: Work) -> Receipts:
     """All that the chain knows."""
-    known = (*work.task.known, *work.known, *_own(work))
+    known = (*work.task.handed.known, *work.known, *_own(work))
     return _newest(known)
 
 
 def for_above(work: Work) -> Receipts:
     """What it did not know from above. Of a skill the result says all."""
-    is_agents = work.task.assigned is not None
+    is_agents = work.task.handed.assigned is not None
     return _newest((*work.known, *_own(work))) if is_agents else ()
 
 

@@ -83,7 +83,7 @@ def take_back(work: Work, added: Ledger) -> None:
 
 def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
-    given = work.task.ledger
+    given = work.task.handed.ledger
     return {signature: entry for signature, entry in work.ledger.items() if given.get(signature) != entry}
 
 

@@ -76,7 +76,7 @@ _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
-    work.status, work.ledger = ChainStatus.PLANNING, work.task.ledger
+    work.status, work.ledger = ChainStatus.PLANNING, work.task.handed.ledger
     return assign(work) or begin_assigned(work)
 
 
@@ -95,8 +95,8 @@ def begin_assigned(work: Work) -> Next | None:
             return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         adopt(work, task.plan, PlanOrigin.LITERAL)
         return None
-    if task.asked is not None and task.assigned is not None:
-        work.heard = task.assigned.heard
+    if task.asked is not None and task.handed.assigned is not None:
+        work.heard = task.handed.assigned.heard
         take_bounds(work, None)
     if task.style is Style.PLAN:
         return think_plan(work)
@@ -118,7 +118,7 @@ def take_bounds(work: Work, reading: Bounds | None) -> None:
     it was read above.
     """
     if work.bounds is None:
-        assigned = work.task.assigned
+        assigned = work.task.handed.assigned
         given = None if assigned is None or work.task.asked is None else assigned.bounds
         work.bounds = merged(work, reading) if given is None else handed_down(work, given)
 

@@ -72,7 +72,7 @@ class Work(Chain, kw_only=True, gc=False):
     @property
     def receipts(self) -> Mapping[str, Action]:
         """The actions whose receipts the chain knows: its own, and those that other chains of its root made known."""
-        others = {receipt.action_id: _known(receipt) for receipt in (*self.task.known, *self.known)}
+        others = {receipt.action_id: _known(receipt) for receipt in (*self.task.handed.known, *self.known)}
         return {**others, **self.actions} if others else self.actions
 
     def spent(self) -> Spent:

@@ -30,7 +30,7 @@ def assign(work: Work) -> Next | None:
     """
     agents = work.world.agents
     name = work.task.agent or who_routes(work, agents)
-    if name is not None and work.task.assigned is None:
+    if name is not None and work.task.handed.assigned is None:
         _give(work, structs.replace(work.task, agent=name))
     strategy = routes_by(work.task, agents)
     if strategy is Strategy.FUNCTION:
@@ -64,12 +64,14 @@ def route(work: Work, choice: Choice, strategy: Strategy) -> None:
         rule=choice.rule,
     )
     note_decision(work, routed)
-    own = work.task.assigned or Assignment()
-    task = structs.replace(work.task, agent=choice.agent, assigned=None, **structs.asdict(own.limits))
+    own = work.task.handed.assigned or Assignment()
+    task = structs.replace(work.task, agent=choice.agent, **structs.asdict(own.limits))
+    assigned = None if choice.agent is None else structs.replace(own, tools=None)
+    task = structs.replace(task, handed=structs.replace(task.handed, assigned=assigned))
     if choice.agent is None:
         work.task = task
     else:
-        _give(work, structs.replace(task, assigned=structs.replace(own, tools=None)))
+        _give(work, task)
 
 
 def _give(work: Work, task: Task) -> None:

@@ -47,7 +47,7 @@ from haltpoint.contracts.reasons import Reason, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.tasks import Handed, Mode, Task
 
 MAX_GOAL: Final = 1000
 """Characters of what a child's task says of itself: the skill and its description."""
@@ -163,7 +163,8 @@ def child_for(
     goal = f"{spec.name}: {spec.description}"[:MAX_GOAL]
     passed_on = {name: getattr(work.task, name) for name in _PASSED_ON}
     started = structs.replace(action, child=child_id(action.id))
-    task = Task(goal=goal, plan=steps, above=work.task.path, ledger=work.ledger, **passed_on)
+    handed = Handed(above=work.task.path, ledger=work.ledger)
+    task = Task(goal=goal, plan=steps, handed=handed, **passed_on)
     return StartChild(started, task, work.deadline, admitted=admitted)
 
 

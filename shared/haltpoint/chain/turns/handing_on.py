@@ -23,18 +23,18 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Spent
 from haltpoint.contracts.work.bounds import ChainBounds
-from haltpoint.contracts.work.tasks import Assignment, Budget, Task
+from haltpoint.contracts.work.tasks import Assignment, Budget, Handed, Task
 
 _PASSED_ON: Final = (
     *("conversation_id", "context", "private", "tools", "parallel", "siblings"),
-    *("patterns_off", "tenant", "user", "earlier"),
+    *("patterns_off", "tenant", "user"),
 )
 _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 
 def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
     """The chain of an agent; or why there can be none. The call is one of the chain's actions already."""
-    own = work.task.assigned or Assignment()
+    own = work.task.handed.assigned or Assignment()
     if (why := hand_on_fault(work, action.tool)) is not None:
         return failed(Code.OVER_BUDGET, why)
     besides_actions = replace(work.task.budget, actions=None)  # without actions an agent may still answer
@@ -44,19 +44,22 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
             f"the chain has used up its budget of {name}",
             work.steps[action.step].id,
         )
-    users = _users_own(work, action)
+    assigned = Assignment(
+        chains=own.chains - work.below.chains - 1,
+        goal=_users_own(work, action),
+        bounds=_bounds(work),
+        heard=work.heard,
+    )
     given = Task(
         goal=goal_in(arguments) or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),
-        above=work.task.path,
-        assigned=Assignment(
-            chains=own.chains - work.below.chains - 1,
-            goal=users,
-            bounds=_bounds(work),
-            heard=work.heard,
+        handed=Handed(
+            earlier=work.task.handed.earlier,
+            assigned=assigned,
+            above=work.task.path,
+            ledger=work.ledger,
+            known=known.for_below(work),
         ),
-        ledger=work.ledger,
-        known=known.for_below(work),
         budget=_left(work),
         style=own.limits.style,
         strikes=own.limits.strikes,
@@ -84,7 +87,7 @@ def take_back(work: Work, told: Below) -> None:
 
 def told_of(work: Work) -> dict[str, Any]:
     """What the report of a chain says of the agent that it was, as fields of `Below`; nothing of other chains."""
-    if work.task.assigned is None:
+    if work.task.handed.assigned is None:
         return {}
     told = {"agent": work.task.agent, "left_out": work.left_out, "heard": work.heard}
     return {**told, "spent": work.spent()}

@@ -82,52 +82,74 @@ class Assignment(Contract):
     limits: Limits = Limits()
 
 
-class Task(Strict):
-    """A goal in words, a ready plan, or both. `context` comes from the caller, never from a model.
+class Handed(Contract):
+    """What the runtime adds to a task: when it is accepted, and when a chain hands it on to one below."""
 
-    `private` reaches tools as `ctx.private`, and nothing else: no model, no view, no log, and no value counts as its.
-    `tools` are globs over the names of those that a model may call (C15), `max_turns` the proposals that one step may
-    ask for, `parallel` the calls and thoughts that may be under way side by side, `siblings` whether a failure waits
-    for the calls beside it (C8). `agent` is who works on it.
-    """
+    earlier: tuple[Earlier, ...] = ()
+    """The tasks before it in its conversation."""
+    assigned: Assignment | None = None
+    """How its agent works on it; None: no agent does."""
+    above: tuple[str, ...] = ()
+    """The agents above that handed it on, from the root's down (I4)."""
+    ledger: Ledger = field(default_factory=dict)
+    """What the chains of its root have done so far (C14)."""
+    known: tuple[KnownReceipt, ...] = ()
+    """Receipts of the chains above (C13)."""
+
+
+class Task(Strict):
+    """A goal in words, a ready plan, or both."""
 
     goal: Annotated[str, Meta(max_length=32_768)] = ""
+    """What the user wants, in their words."""
     plan: Plan | None = None
+    """A literal plan; without one a model proposes what to do."""
     agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    """Who works on it; None: the supervisor decides, or the agent without a name."""
     conversation_id: Annotated[str, Meta(max_length=256)] | None = None
+    """The conversation that it belongs to: earlier goals, answers and deeds are in its prompts."""
     context: dict[str, Any] = field(default_factory=dict)
-    private: Annotated[dict[str, Any], Meta(description="context for tools alone (C15)")] = field(default_factory=dict)
+    """What the caller knows, never a model; its values are known (C13)."""
+    private: dict[str, Any] = field(default_factory=dict)
+    """Context for tools alone, as `ctx.private`: no model, view or log has it (C15)."""
     style: Style = Style.PLAN
+    """How it is worked on without a plan."""
     mode: Mode = Mode.STRICT
+    """How far the model is held to its word."""
     tools: Annotated[tuple[str, ...], Meta(max_length=100)] | None = None
+    """Globs over the names of the tools that a model may call (C15); None: every one that is not internal."""
     max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """Proposals that one step may ask for."""
     parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    """Calls and thoughts that may be under way side by side (C8)."""
     siblings: Siblings = Siblings.COLLECT
-    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
-    patterns_off: Annotated[tuple[str, ...], Meta(description="ids of patterns that do not apply, * for all (C2)")] = ()
-    bounds: Annotated[
-        Bounds | None, Meta(description="what the goal asks of tools; a model reads missing lists (C12)")
-    ] = None
+    """Whether a failure waits for the calls beside it (C8)."""
+    strikes: Count | None = None
+    """Violations in a row until a person decides (D3)."""
+    patterns_off: tuple[str, ...] = ()
+    """Ids of patterns that do not apply, * for all (C2)."""
+    bounds: Bounds | None = None
+    """What the goal asks of tools; a model reads missing lists (C12)."""
     tenant: Annotated[str, Meta(max_length=128)] | None = None
+    """Whose task it is: limits, effect keys and views are the tenant's."""
     user: Annotated[str, Meta(max_length=256)] | None = None
+    """The person who wants it; tools read it as `ctx.user`."""
     budget: Budget = Budget()
+    """What its chain may use up."""
     deadline: datetime | None = None
-    # Filled in when the task is accepted; a submitter may not.
-    earlier: Annotated[tuple[Earlier, ...], Meta(extra={"hidden": True})] = ()
-    assigned: Annotated[Assignment | None, Meta(extra={"hidden": True})] = None
-    above: Annotated[tuple[str, ...], Meta(extra={"hidden": True})] = ()
-    ledger: Annotated[Ledger, Meta(extra={"hidden": True})] = field(default_factory=dict)
-    known: Annotated[tuple[KnownReceipt, ...], Meta(extra={"hidden": True})] = ()
+    """When its chain ends at the latest."""
+    handed: Annotated[Handed, Meta(extra={"hidden": True})] = Handed()
+    """What the runtime adds; a submitter may not."""
 
     @property
     def path(self) -> tuple[str, ...]:
         """The agents that led to it, from the root's down to its own (I4); empty without agents."""
-        return self.above if self.agent is None else (*self.above, self.agent)
+        return self.handed.above if self.agent is None else (*self.handed.above, self.agent)
 
     @property
     def asked(self) -> str | None:
         """The user's own goal, where another agent has written that of the task (I1)."""
-        return None if self.assigned is None else self.assigned.goal
+        return None if self.handed.assigned is None else self.handed.assigned.goal
 
     def __repr__(self) -> str:
         return Struct.__repr__(replace(self, private={}))

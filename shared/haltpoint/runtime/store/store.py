@@ -19,7 +19,7 @@ from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.tasks import Handed, Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
@@ -159,7 +159,8 @@ class Store:
         chain = chain_id or new_chain_id()
         text, told = encode(task), task
         if task.conversation_id is not None and task.plan is None:
-            told = msgspec.structs.replace(task, earlier=await self.conversations.before(task))
+            handed = Handed(earlier=await self.conversations.before(task))
+            told = msgspec.structs.replace(task, handed=handed)
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",
