@@ -7,8 +7,7 @@ from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse
 
 from haltpoint.chain.checks.agents import with_agents
-from haltpoint.chain.checks.contract import plan_faults, task_fault
-from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.checks.contract import literal_faults, task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.agents import Agents
@@ -124,10 +123,10 @@ def _agent_refusal(task: Task, agents: Agents) -> Problem | None:
 async def _refusal(task: Task, plan: Plan, gateway: Gateway) -> Problem | None:
     """All faults of a literal plan at once (C1): None when it has none."""
     recent = with_agents(await gateway.catalogue.recent(), gateway.agents, task)
-    faults = plan_faults(plan, recent, Policy(), literal=True)
+    faults = literal_faults(plan, recent)
     if faults:  # of tools as they are now
         tools = with_agents(await gateway.catalogue.read(), gateway.agents, task)
-        faults = plan_faults(plan, tools, Policy(), literal=True)
+        faults = literal_faults(plan, tools)
     if not faults:
         return None
     labels = {step.id: step.label for step in plan.steps if step.label}

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from haltpoint.chain.checks.known import MOST_KNOWN
+from haltpoint.chain.checks.knowledge import MOST_KNOWN
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.known import KnownReceipt

@@ -163,7 +163,7 @@ def test_c12_a_plan_without_a_reading_has_the_promises_of_patterns_and_submitter
     story.submit()
     story.draft(plan(Step(id="s", required_tools=("pay",))))
     [fault] = story.thought.corrections
-    assert fault.message.startswith('The goal ("send", pattern wants) requires send or tell, and no step promises it.')
+    assert fault.message.startswith('No step promises send or tell, which the goal ("send", pattern wants) requires.')
     story.draft(plan(Step(id="s", one_of=("send", "tell"))))
     assert story.chain.status is ChainStatus.EXECUTING
 

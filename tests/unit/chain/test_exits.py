@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks.goal import goal_of
+from haltpoint.chain.checks.bounds import goal_of
 from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainError
@@ -136,7 +136,7 @@ def test_c11_while_planning_the_same_question_again_is_a_plan_that_is_missing() 
     story = told()
     question(story, WHICH)
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="the first")
-    question(story, WHICH.upper())
+    question(story, WHICH)
     assert [one["violation"] for one in story.told("contract.violated")] == ["bad_plan"]
     for number in range(3):
         question(story, f"And number {number}?")

@@ -303,7 +303,7 @@ def test_c1_a_literal_plan_with_faults_fails_with_all_of_them() -> None:
     assert told.chain.status is ChainStatus.FAILED
     assert told.chain.error == ChainError(
         "HP-201",
-        "step 'a': no tool is called 'nope'; did you mean note?; "
+        "step 'a': no tool is called 'nope'; there are: find, note, other, send; "
         "step 'a': actions[0] send: arguments: 'to' is a required property; "
         "step 'a': another step has the same id; "
         "step 'a': depends on 'z', which is not a step of the plan",

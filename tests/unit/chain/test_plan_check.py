@@ -5,7 +5,7 @@ import json
 import pytest
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.contract import call_form, callable_tools, plan_faults, task_fault
+from haltpoint.chain.checks.contract import call_form, callable_tools, drafted_faults, literal_faults, task_fault
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
@@ -33,7 +33,8 @@ TASK = Task(goal="write")
 
 
 def faults(checked: Plan, *, literal: bool = True) -> list[str]:
-    return [str(fault) for fault in plan_faults(checked, TOOLS, POLICY, literal=literal)]
+    found = literal_faults(checked, TOOLS) if literal else drafted_faults(checked, TOOLS, TASK, 50)
+    return [str(fault) for fault in found]
 
 
 def test_a_plan_without_faults_has_none() -> None:
@@ -51,7 +52,7 @@ def test_tools_are_known_and_may_be_called() -> None:
     named = Step(id="a", required_tools=("sned",), allowed_tools=("secret", "drop", "note"))
 
     assert faults(plan(named), literal=False) == [
-        "step 'a': no tool is called 'sned'; did you mean send?",
+        "step 'a': no tool is called 'sned'; there are: drop, note, send",
         "step 'a': secret is internal: no plan and no model may call it",
     ]
 
@@ -59,13 +60,13 @@ def test_tools_are_known_and_may_be_called() -> None:
 def test_e7_a_literal_plan_alone_may_undo() -> None:
     tools = specs(spec("note~undo", read_only=False, internal=True))
     named = plan(tool_step("a", call("note~undo")))
-    assert plan_faults(named, tools, POLICY, literal=True) == ()
-    (fault,) = plan_faults(named, tools, POLICY, literal=False)
+    assert literal_faults(named, tools) == []
+    (fault,) = drafted_faults(named, tools, Task(), 50)
     assert fault.message == "note~undo is internal: no plan and no model may call it"
 
 
 def test_without_tools_there_is_nothing_to_name() -> None:
-    [fault] = plan_faults(plan(tool_step("a", call("x"))), {}, POLICY, literal=True)
+    [fault] = literal_faults(plan(tool_step("a", call("x"))), {})
 
     assert fault.message == "no tool is called 'x'; there are: none"
 
@@ -120,7 +121,7 @@ def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:
 
 def test_a_tool_that_no_model_may_call_is_named_once() -> None:
     tools = specs(spec("secret", internal=True, gone=True), spec("note"))
-    found = plan_faults(plan(Step(id="a", required_tools=("secret",))), tools, POLICY, literal=False)
+    found = drafted_faults(plan(Step(id="a", required_tools=("secret",))), tools, Task(), 50)
 
     assert [str(fault) for fault in found] == ["step 'a': secret is internal: no plan and no model may call it"]
 
@@ -197,7 +198,7 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
 ) -> None:
     tools = specs(spec("odd", parameters=schema))
 
-    [fault] = plan_faults(plan(tool_step("a", call("odd"))), tools, POLICY, literal=True)
+    [fault] = literal_faults(plan(tool_step("a", call("odd"))), tools)
 
     assert words in fault.message
 

@@ -37,7 +37,7 @@ def test_in_a_literal_plan_what_the_submitter_wrote_is_theirs_and_what_a_text_sa
     )
     told = Story(Task(goal="pay it", plan=Plan(steps=steps)), PAY, find, policy=RULED)
     told.submit()
-    assert kinds(told.dispatches[-1]) == {"query": "goal plan"}
+    assert kinds(told.dispatches[-1]) == {"query": "goal plan.[0][0].query"}
     told.result(data=json.dumps({"body": mail}))
     assert kinds(told.dispatches[-1]) == {"to": "text c.mail.1 data.body"}
 

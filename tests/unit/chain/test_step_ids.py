@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from haltpoint.chain.checks.contract import plan_faults
-from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.checks.contract import literal_faults
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.streams.wire import encode
@@ -56,7 +55,7 @@ def test_a_bad_id_hides_no_other_fault() -> None:
     """C1: all of them, at once."""
     twice = [written("bad id!", "nobody"), written("bad id!"), {**written("c"), "required_tools": ["nope"]}]
     plan = door(Plan).validate_python({"steps": twice})
-    told = " ".join(str(fault) for fault in plan_faults(plan, TOOLS, Policy(), literal=True))
+    told = " ".join(str(fault) for fault in literal_faults(plan, TOOLS))
     for words in ("another step has the same id", "depends on 'nobody'", "no tool is called 'nope'"):
         assert words in told
 

@@ -145,7 +145,7 @@ def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
     story = begun("Tell Ann", style=Style.PLAN, steps=plan(FIND))
     [fault] = story.thought.corrections
     assert fault.message == (
-        "The goal requires send, and no step promises it. Add a step with send in required_tools or one_of."
+        "No step promises send, which the goal requires. Add a step with send in required_tools or one_of."
     )
     story.draft(plan(FIND), bounds=Bounds())
     assert story.chain.strikes == 2, "the first readable bounds stand"

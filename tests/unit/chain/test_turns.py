@@ -368,7 +368,11 @@ def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> No
 @pytest.mark.parametrize(
     ("wish", "violation", "words"),
     [
-        (call("sned", to="u1"), Violation.UNKNOWN_TOOL, "no tool is called 'sned'; did you mean send?"),
+        (
+            call("sned", to="u1"),
+            Violation.UNKNOWN_TOOL,
+            "no tool is called 'sned'; there are: drop, lookup, save, send",
+        ),
         (call("secret"), Violation.NOT_ALLOWED, "secret may not be called in step 'send'"),
         (call("save"), Violation.NOT_ALLOWED, "Tools that may be called here: lookup, send."),
         (call("drop"), Violation.NOT_ALLOWED, "drop may not be called in step 'send'"),
@@ -493,7 +497,7 @@ def test_c4_a_reasoning_step_may_call_a_read_only_tool_and_complete_ends_it() ->
 def test_allowed_tools_say_what_a_step_may_call_beside_what_it_requires() -> None:
     told = drafted(reason(allowed_tools=("save",)))
     told.propose(LOOK)
-    assert "Tools that may be called here: none." in told.thought.corrections[0].message  # nobody asks for save
+    assert "Tools that may be called here: save." in told.thought.corrections[0].message
     told.propose(call("save"))
 
     assert told.tools_called == ["save"]

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.goal import goal_of
+from haltpoint.chain.checks.bounds import goal_of
 from haltpoint.chain.checks.values import rewritten
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
@@ -18,7 +18,7 @@ from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.reasons import Grant, Reach, ReasonKind, Source, SourceKind
+from haltpoint.contracts.reasons import Reach, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Step
@@ -425,11 +425,11 @@ def test_c6_a_yes_goes_as_far_as_it_says_until_the_chain_ends(
         assert (sent(story, **arguments).reasons != ()) == question
 
 
-def test_c6_a_yes_holds_for_no_value_that_the_person_replaced() -> None:
+def test_c6_a_yes_to_an_edited_call_holds_for_it_alone() -> None:
     story = open_ended()
     sent(story, to=["eve@x.org", "bob@x.org"])
     approve(story, edited={"to": ["ann@x.org", "bob@x.org"]})
-    assert story.chain.granted == (Grant(tool="send", parameter="to", value="bob@x.org"),)
+    assert story.chain.granted == ()
 
 
 def test_c6_a_yes_to_more_values_than_are_named_covers_the_named_ones() -> None:
@@ -439,16 +439,12 @@ def test_c6_a_yes_to_more_values_than_are_named_covers_the_named_ones() -> None:
     assert len(story.chain.granted) == 20
 
 
-def test_c6_of_a_destructive_tool_a_literal_plan_and_a_tool_that_is_gone_a_yes_covers_the_call() -> None:
+def test_c6_of_a_destructive_tool_a_yes_covers_the_call() -> None:
     story = open_ended()
     sent(story, to="eve@x.org")
     story.world.tools["send"] = msgspec.structs.replace(SEND, destructive=True)
     approve(story, Reach.TOOL)
     assert story.chain.granted == ()
-    story = Story(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)
-    story.submit()
-    approve(story, Reach.TOOL)
-    assert (story.chain.granted, story.chain.status) == ((), ChainStatus.COMPLETED)
 
 
 def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:

@@ -75,7 +75,7 @@ def test_c2_a_plan_without_the_tool_that_the_words_ask_for_goes_back() -> None:
     [correction] = told.thought.corrections
     assert correction.violation is Violation.BAD_PLAN
     assert correction.message.startswith(
-        'The goal ("save": who says save wants a file, pattern save) requires write_file, and no step promises it.'
+        'No step promises write_file, which the goal ("save": who says save wants a file, pattern save) requires.'
     )
     told.draft(plan(Step(id="write", required_tools=("write_file",))))
     assert told.chain.status is ChainStatus.EXECUTING

@@ -5,39 +5,46 @@ submitter has said it. Of several entries about one tool the stricter counts. A 
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import chain as joined
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.contract import in_scope, open_to_models, with_effects
-from haltpoint.chain.checks.goal import goal_alone
+from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
+from haltpoint.chain.checks.contract import inside, open_to_models, with_effects
 from haltpoint.chain.checks.patterns import bounds_of
-from haltpoint.chain.checks.verdicts import GO, AskFirst, Refuse, Verdict
 from haltpoint.chain.model import limits
+from haltpoint.chain.model.state import goal_in_full
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.policy import Does, Treatment
-from haltpoint.contracts.reasons import Grant, Heard, Reason, ReasonKind
+from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.bounds import EVERY, Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.tasks import Mode, Task
-from haltpoint.contracts.work.thoughts import Correction, Violation
 
 MOST_NAMED: Final = 6
 """Tools with effects that a reading of the goal may name: who names more has not read it."""
 
-_NOTHING: Final = ChainBounds()
+NO_BOUNDS: Final = ChainBounds()
+
+_OF_TOOLS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden")
+_BY: Final = {SaidBy.GOAL: "the goal", SaidBy.SUBMITTER: "the task"}
+
+Entries = tuple[Bound, ...]
 
 
 # ---- read and merged
 
 
+def served(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
+    """The tools that a model may call here, or its agents may."""
+    names = {name for spec in tools.values() if spec.kind is ToolKind.AGENT for name in spec.inside}
+    names |= {name for name, spec in tools.items() if open_to_models(spec, task)}
+    return [name for name in tools if name in names]
+
+
 def nameable(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
     """The tools that a model's reading of the goal may name: with effects, open to it or inside of its agents."""
-    inside = {name for spec in tools.values() if spec.kind is ToolKind.AGENT for name in spec.inside}
-    changing = (spec for spec in tools.values() if with_effects(spec))
-    return sorted(spec.name for spec in changing if spec.name in inside or open_to_models(spec, task))
+    return sorted(name for name in served(tools, task) if with_effects(tools[name]))
 
 
 def names_too_many(work: Work, reading: Bounds) -> bool:
@@ -47,8 +54,7 @@ def names_too_many(work: Work, reading: Bounds) -> bool:
 
 def is_to_be_read(task: Task) -> bool:
     """Whether a list of the bounds is left for a model to read."""
-    given = task.bounds or Bounds()
-    return None in [getattr(given, name) for name in Bounds.__struct_fields__]
+    return task.bounds is None or None in asdict(task.bounds).values()
 
 
 def merged(work: Work, reading: Bounds | None) -> ChainBounds:
@@ -56,14 +62,12 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     given = work.task.bounds or Bounds()
     read = _usable(work, reading or Bounds(), given)
     whole = _joined(_said(given, SaidBy.SUBMITTER), _found(work), _said(read, SaidBy.GOAL))
-    others = {tool for bound in whole.required_tools if bound.by is not SaidBy.GOAL for tool in bound.tools}
-    softened = [one for one in whole.forbidden if one.by is SaidBy.GOAL and not others.isdisjoint(one.tools)]
+    others = tools_of(bound for bound in whole.required_tools if bound.by is not SaidBy.GOAL)
+    softened = [bound for bound in _read(whole.forbidden) if not others.isdisjoint(bound.tools)]
     forbidden = tuple(bound for bound in whole.forbidden if bound not in softened)
-    barred = {tool for bound in forbidden for tool in bound.tools}
-    left = (replace(bound, tools=_without(bound.tools, barred)) for bound in whole.required_tools)
     return replace(
         whole,
-        required_tools=tuple(bound for bound in left if bound.tools),
+        required_tools=_without(whole.required_tools, tools_of(forbidden)),
         ask_before=(*whole.ask_before, *softened),
         forbidden=forbidden,
     )
@@ -71,8 +75,8 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
 
 def handed_down(work: Work, bounds: ChainBounds) -> ChainBounds:
     """The bounds of the user's goal in the chain of an agent: it promises what it can call (I1)."""
-    served = set(_served(work))
-    own = tuple(bound for bound in bounds.required_tools if not served.isdisjoint(bound.tools))
+    names = served(work.world.tools, work.task)
+    own = tuple(bound for bound in bounds.required_tools if not set(names).isdisjoint(bound.tools))
     return replace(bounds, required_tools=own)
 
 
@@ -80,102 +84,117 @@ def reworded(work: Work) -> ChainBounds:
     """What holds when a person's words replace the goal (D3): what a model read from the old one asks for nothing more,
     and still limits.
     """
-    read = work.bounds or _NOTHING
-    kept = {name: _of_goal(getattr(read, name)) for name in ("ask_before", "forbidden", "conditions")}
-    return _joined(merged(work, None), ChainBounds(**kept))
+    before = work.bounds or NO_BOUNDS
+    limiting = ("ask_before", "forbidden", "conditions")
+    kept = ChainBounds(**{name: _read(getattr(before, name)) for name in limiting})
+    return _joined(merged(work, None), kept)
 
 
-def _of_goal(bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
+def tools_of(bounds: Iterable[Bound]) -> set[str]:
+    """The tools that entries name."""
+    return {tool for bound in bounds for tool in bound.tools}
+
+
+def _read(bounds: Entries) -> Entries:
+    """Those that a model has read."""
     return tuple(bound for bound in bounds if bound.by is SaidBy.GOAL)
+
+
+def _without(bounds: Entries, barred: set[str]) -> Entries:
+    """What is due without the tools that are forbidden."""
+    left = (replace(bound, tools=tuple(tool for tool in bound.tools if tool not in barred)) for bound in bounds)
+    return tuple(bound for bound in left if bound.tools)
 
 
 def _usable(work: Work, reading: Bounds, given: Bounds) -> Bounds:
     """Of a model's reading the lists that the submitter leaves, with the tools that it may name."""
     named = _in_order(work, reading)
-    open_ones, counted = set(named), set(named[:MOST_NAMED])
-    lists = {
-        "required_tools": _only(reading.required_tools, counted),
-        "optional_tools": _only(reading.optional_tools, counted),
-        "ask_before": _only(reading.ask_before, open_ones),
-        "forbidden": _only(reading.forbidden, open_ones),
-        "conditions": reading.conditions or (),
-    }
+    lists = {"conditions": reading.conditions}
+    for name in _OF_TOOLS:
+        known = named[:MOST_NAMED] if name in ("required_tools", "optional_tools") else named
+        lists[name] = tuple(tool for tool in getattr(reading, name) or () if tool in known)
     return Bounds(**{name: names for name, names in lists.items() if getattr(given, name) is None})
 
 
 def _in_order(work: Work, reading: Bounds) -> list[str]:
     """The tools that a reading names and may name, over its lists in their order."""
-    known = set(nameable(work.world.tools, work.task))
-    lists = (reading.required_tools, reading.optional_tools, reading.ask_before, reading.forbidden)
-    return list(dict.fromkeys(name for name in joined.from_iterable(filter(None, lists)) if name in known))
-
-
-def _only(names: Iterable[str] | None, known: set[str]) -> tuple[str, ...]:
-    return tuple(name for name in names or () if name in known)
-
-
-def _without(names: Iterable[str], barred: set[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in barred)
+    names: list[str] = []
+    for name in _OF_TOOLS:
+        names += getattr(reading, name) or ()
+    known = nameable(work.world.tools, work.task)
+    return [name for name in dict.fromkeys(names) if name in known]
 
 
 def _said(bounds: Bounds, by: SaidBy) -> ChainBounds:
-    return ChainBounds(
-        required_tools=_each(bounds.required_tools, by),
-        optional_tools=_each(bounds.optional_tools, by),
-        ask_before=_each(bounds.ask_before, by),
-        forbidden=_each(bounds.forbidden, by),
-        conditions=tuple(Bound(by=by, words=words) for words in bounds.conditions or ()),
-    )
+    """One reading as entries."""
+    conditions = tuple(Bound(by=by, words=words) for words in bounds.conditions or ())
+    lists = {name: _each(getattr(bounds, name), by) for name in _OF_TOOLS}
+    return ChainBounds(conditions=conditions, **lists)
 
 
-def _each(names: Iterable[str] | None, by: SaidBy) -> tuple[Bound, ...]:
+def _each(names: Iterable[str] | None, by: SaidBy) -> Entries:
     return tuple(Bound(by=by, tools=(name,)) for name in dict.fromkeys(names or ()))
 
 
 def _found(work: Work) -> ChainBounds:
     """What patterns find in the goal."""
-    task, session = work.task, work.task.context.get("active_session")
-    text = session if isinstance(session, str) else ""
-    hits = list(bounds_of(work.world.policy.patterns, goal_alone(work), text, _served(work), task.patterns_off))
-    required = tuple(bound for does, bound in hits if does is Does.REQUIRE)
-    return ChainBounds(
-        required_tools=required, ask_before=tuple(bound for does, bound in hits if does is Does.ASK_BEFORE)
+    session = work.task.context.get("active_session")
+    hits = list(
+        bounds_of(
+            work.world.policy.patterns,
+            goal_alone(work),
+            session if isinstance(session, str) else "",
+            served(work.world.tools, work.task),
+            work.task.patterns_off,
+        )
     )
-
-
-def _served(work: Work) -> list[str]:
-    """The tools that a model may call here, or its agents may."""
-    tools = work.world.tools
-    inside = {name for spec in tools.values() if spec.kind is ToolKind.AGENT for name in spec.inside}
-    return [name for name, spec in tools.items() if name in inside or open_to_models(spec, work.task)]
+    lists = {does: tuple(bound for kind, bound in hits if kind is does) for does in Does}
+    return ChainBounds(required_tools=lists[Does.REQUIRE], ask_before=lists[Does.ASK_BEFORE])
 
 
 def _joined(*parts: ChainBounds) -> ChainBounds:
-    lists = {
-        name: tuple(bound for part in parts for bound in getattr(part, name)) for name in _NOTHING.__struct_fields__
-    }
+    lists: dict[str, Entries] = {}
+    for name in ChainBounds.__struct_fields__:
+        lists[name] = sum((getattr(part, name) for part in parts), ())
     return ChainBounds(**lists)
+
+
+# ---- the goal itself
+
+
+def goal_of(work: Work) -> str:
+    """What is asked for, as prompts have it."""
+    return goal_in_full(work.task, work.goal, work.answers)
+
+
+def goal_alone(work: Work) -> str:
+    """The user's goal, whatever an agent has made of it, without what they said in the chain."""
+    return goal_in_full(work.task, work.task.asked if work.goal is None else work.goal, ())
+
+
+def users_goal(work: Work) -> str:
+    """The user's goal, whatever an agent has made of it, with what persons said in the chain itself."""
+    return "\n".join((goal_alone(work), *work.answers))
 
 
 # ---- asked of a call
 
 
 def forbidden(call: CheckedCall) -> Verdict:
-    """A tool that is forbidden; or one that nothing asks for, where the policy refuses these."""
-    tool, bound = call.spec.name, _about(call, _bounds(call).forbidden)
-    if bound is not None:
-        return _refused(tool, f"{tool} may not be called: {_says(bound)} forbids it. Continue without it.")
-    if _treatment(call) is Treatment.REFUSE:
-        return _refused(tool, f"{tool} may not be called: nothing in the goal asks for it. Continue without it.")
-    return GO
+    """A tool that is forbidden."""
+    bound = _about(call, _bounds(call).forbidden)
+    if bound is None:
+        return GO
+    return refuse(call, f"{call.spec.name} may not be called: {whose(bound)} forbids it. Continue without it.")
 
 
 def ask_before(call: CheckedCall) -> Verdict:
     """A tool that a person wants to be asked about first."""
-    bound = None if _is_granted(call) else _about(call, _bounds(call).ask_before)
-    if bound is None:
+    bound = _about(call, _bounds(call).ask_before)
+    if bound is None or _is_granted(call):
         return GO
-    return _asked(ReasonKind.ASK_BEFORE, f"{call.spec.name} must be approved first: {_says(bound)} wants to be asked.")
+    words = f"{call.spec.name} must be approved first: {whose(bound)} wants to be asked."
+    return ask(ReasonKind.ASK_BEFORE, words)
 
 
 def condition(call: CheckedCall) -> Verdict:
@@ -184,107 +203,76 @@ def condition(call: CheckedCall) -> Verdict:
     if not conditions or not with_effects(call.spec) or _is_granted(call):
         return GO
     words = "; ".join(f'"{bound.words}"' for bound in conditions)
-    return _asked(ReasonKind.CONDITION, f"The goal has a condition: {words}. Is it kept by this call?")
+    return ask(ReasonKind.CONDITION, f"The goal has a condition: {words}. Is it kept by this call?")
 
 
 def unasked(call: CheckedCall) -> Verdict:
-    """An effect that nothing asks for."""
-    if _treatment(call) is not Treatment.ASK or _is_granted(call):
+    """An effect that nothing asks for: the policy says what happens then."""
+    work, spec = call.work, call.spec
+    if work.bounds is None or not with_effects(spec) or _is_named(work, spec) or _is_granted(call):
         return GO
-    return _asked(ReasonKind.UNASKED, f"Nothing in the goal asks for {call.spec.name}.")
+    match limits.treatment(work.world.policy.unasked_effects, spec.name):
+        case Treatment.ALLOW:
+            return GO
+        case Treatment.REFUSE:
+            words = f"{spec.name} may not be called: nothing in the goal asks for it. Continue without it."
+            return refuse(call, words)
+        case _:
+            return ask(ReasonKind.UNASKED, f"Nothing in the goal asks for {spec.name}.")
 
 
 def pressed(call: CheckedCall) -> Verdict:
     """An effect that the runtime has corrected the model about since a person last spoke, who may have said no."""
     work = call.work
-    spoke = work.heard is not Heard.NOTHING and work.run[call.index].corrected
-    if not spoke or not with_effects(call.spec):
+    is_pressed = work.heard is not Heard.NOTHING and work.run[call.index].corrected
+    if not is_pressed or not with_effects(call.spec):
         return GO
     words = "A person has answered, and the model was corrected since: it may call this against their words."
-    return _asked(ReasonKind.PRESSED, words)
+    return ask(ReasonKind.PRESSED, words)
 
 
-def _refused(tool: str, text: str) -> Refuse:
-    return Refuse(Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=text))
-
-
-def _asked(kind: ReasonKind, words: str) -> AskFirst:
-    return AskFirst((Reason(kind=kind, words=words),))
+def whose(bound: Bound) -> str:
+    """Whose word a bound is, as a sentence names it."""
+    pattern = f"the goal ({bound.words}, pattern {bound.pattern})"
+    return _BY.get(bound.by, pattern)
 
 
 def _bounds(call: CheckedCall) -> ChainBounds:
-    return call.work.bounds or _NOTHING
+    return call.work.bounds or NO_BOUNDS
 
 
-def _holding(call: CheckedCall, bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
+def _holding(call: CheckedCall, bounds: Entries) -> Entries:
     """Those that hold in the mode of the call: what a model has read holds in strict alone."""
-    return bounds if call.mode is Mode.STRICT else tuple(one for one in bounds if one.by is not SaidBy.GOAL)
+    return bounds if call.mode is Mode.STRICT else tuple(bound for bound in bounds if bound.by is not SaidBy.GOAL)
 
 
-def _about(call: CheckedCall, bounds: tuple[Bound, ...]) -> Bound | None:
+def _about(call: CheckedCall, bounds: Entries) -> Bound | None:
     """The first that holds and is about the tool, or about one that it calls as a skill. Where an agent is called, each
     call is asked about in the agent's own chain.
     """
-    if call.spec.kind is ToolKind.AGENT:
+    spec = call.spec
+    if spec.kind is ToolKind.AGENT or not bounds:
         return None
-    names = {call.spec.name, *calls_of(call.spec, call.work.world.tools)}
-    every = with_effects(call.spec)
-    held = _holding(call, bounds)
-    return next((one for one in held if not names.isdisjoint(one.tools) or (every and EVERY in one.tools)), None)
+    names = {spec.name, *inside(spec, call.work.world.tools)}
+    if with_effects(spec):
+        names.add(EVERY)
+    return next((bound for bound in _holding(call, bounds) if not names.isdisjoint(bound.tools)), None)
 
 
-def _treatment(call: CheckedCall) -> Treatment:
-    """What the policy says of an effect that nothing asks for; any other call is allowed."""
-    work, spec = call.work, call.spec
-    bound = work.bounds is not None and call.mode is Mode.STRICT and with_effects(spec)
-    if not bound or is_named(work, spec):
-        return Treatment.ALLOW
-    return limits.treatment(work.world.policy.unasked_effects, spec.name)
-
-
-def is_named(work: Work, spec: ToolSpec) -> bool:
+def _is_named(work: Work, spec: ToolSpec) -> bool:
     """Whether the goal, a pattern, the submitter or the plan names a tool, or all that it calls as a skill.
 
     A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier answers, or
     another agent's words, may have its tools from there.
     """
-    bounds = work.bounds or _NOTHING
-    lists = (*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before)
-    named = {tool for bound in lists for tool in bound.tools}
+    bounds = work.bounds or NO_BOUNDS
+    named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
     if not work.task.handed.earlier and work.task.asked is None:
-        named |= {tool for step in work.steps for tool in step.promised_tools}
-    inside = [name for name in calls_of(spec, work.world.tools) if with_effects(work.world.spec(name))]
-    return spec.name in named or EVERY in named or (bool(inside) and named.issuperset(inside))
-
-
-def tellable(work: Work, index: int | None) -> frozenset[str]:
-    """The tools that a correction may name: without effects, or asked for by the step or the goal and not forbidden;
-    none that the task keeps from models (D1, C15).
-    """
-    due = () if index is None else work.steps[index].promised_tools
-    barred = {tool for bound in (work.bounds or _NOTHING).forbidden for tool in bound.tools}
-    known = (spec for spec in work.world.tools.values() if not spec.internal and in_scope(spec, work.task))
-    asked = (spec.name for spec in known if not with_effects(spec) or spec.name in due or is_named(work, spec))
-    return frozenset(asked) - barred
-
-
-def calls_of(spec: ToolSpec, tools: Mapping[str, ToolSpec]) -> list[str]:
-    """The tools that a call of a skill may call, those of its skills included; none for any other tool."""
-    names = [] if spec.plan is None else [call.tool for step in spec.plan.steps for call in step.actions]
-    for name in names:  # grows while it is walked
-        inner = tools[name].plan if name in tools else None
-        called = [] if inner is None else [call.tool for step in inner.steps for call in step.actions]
-        names += [tool for tool in called if tool not in names]
-    return names
+        named = named.union(*(step.promised_tools for step in work.steps))
+    acting = [name for name in inside(spec, work.world.tools) if with_effects(work.world.spec(name))]
+    return spec.name in named or EVERY in named or (bool(acting) and named.issuperset(acting))
 
 
 def _is_granted(call: CheckedCall) -> bool:
     """Whether a person has said yes to this tool until the chain ends."""
     return Grant(tool=call.spec.name) in call.work.granted
-
-
-def _says(bound: Bound) -> str:
-    """Whose word a bound is, as a sentence names it."""
-    if bound.by is SaidBy.PATTERN:
-        return f"the goal ({bound.words}, pattern {bound.pattern})"
-    return "the task" if bound.by is SaidBy.SUBMITTER else "the goal"

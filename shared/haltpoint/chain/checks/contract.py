@@ -1,8 +1,6 @@
 """What a model may call (CONTRACT C3, C15), and whether a task can be done and a plan be carried out (C1)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -10,10 +8,9 @@ from typing import Any
 import msgspec
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.references import Reference, references, write_json
+from haltpoint.chain.model.references import Reference, reached, references, write_json
 from haltpoint.contracts.answers import OR
-from haltpoint.contracts.base import MAX_BODY, MAX_STEPS
+from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -24,10 +21,7 @@ Tools = Mapping[str, ToolSpec]
 NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
 
 _MOST_NAMES = 30  # tools that one sentence lists
-_PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
-
-
-_ANY_TASK = Task()
+_PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "object": {}}
 
 
 def with_effects(spec: ToolSpec) -> bool:
@@ -41,7 +35,8 @@ def in_scope(spec: ToolSpec, task: Task) -> bool:
     """
     if spec.kind is ToolKind.AGENT:
         return True
-    own = None if task.handed.assigned is None or spec.name == human_tool.NAME else task.handed.assigned.tools
+    assigned = task.handed.assigned
+    own = None if assigned is None or spec.name == ASK_HUMAN else assigned.tools
     return _fits(spec.name, task.tools) and _fits(spec.name, own)
 
 
@@ -76,45 +71,50 @@ def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[st
     return tuple(sorted(name for name, spec in tools.items() if _is_offered(step, spec, mode, task)))
 
 
+def inside(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
+    """The tools that a call of a skill or an agent may call, those of its skills included."""
+    return (*spec.inside, *reached(_called(spec), lambda name: _called(tools.get(name))))
+
+
+def _called(spec: ToolSpec | None) -> list[str]:
+    """The tools that the steps of a skill call."""
+    steps = () if spec is None or spec.plan is None else spec.plan.steps
+    return [call.tool for step in steps for call in step.actions]
+
+
 def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
     """The call without `confirmed` where only the runtime sets it (B7): what a model says is no approval."""
     spec = tools.get(call.tool)
     if spec is None or not spec.confirms or CONFIRMED not in call.arguments:
         return call
-    return ProposedCall(tool=call.tool, arguments={key: one for key, one in call.arguments.items() if key != CONFIRMED})
+    arguments = {name: value for name, value in call.arguments.items() if name != CONFIRMED}
+    return ProposedCall(tool=call.tool, arguments=arguments)
 
 
 def call_form(spec: ToolSpec) -> str:
     """The exact form of a call as JSON text, with a placeholder for each parameter."""
     properties = spec.parameters.get("properties")
-    named: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    named = properties if isinstance(properties, dict) else {}
     arguments = {name: _placeholder(name, schema) for name, schema in named.items()}
     return write_json({"tool": spec.name, "arguments": arguments})
 
 
 def _placeholder(name: str, schema: Any) -> Any:
     about = schema if isinstance(schema, dict) else {}
-    kind, least = str(about.get("type")), about.get("minItems")
-    if choices := about.get("enum"):
-        return OR.join(map(str, choices[:_MOST_NAMES]))
-    return [f"<{name}>"] if kind == "array" and least else _PLACEHOLDERS.get(kind, f"<{name}>")
-
-
-def unknown(name: str, tools: Tools, named: Collection[str]) -> str:
-    """Why a name is no tool's, with one that is meant, or with all that may be named."""
-    open_tools = sorted(known for known, spec in tools.items() if not spec.internal and known in named)
-    near = get_close_matches(name, open_tools, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {listed(open_tools)}"
-    return f"no tool is called {name!r}; {hint}"
+    kind, text = str(about.get("type")), f"<{name}>"
+    if "enum" in about:
+        return OR.join(map(str, about["enum"]))
+    return [text] if kind == "array" else _PLACEHOLDERS.get(kind, text)
 
 
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence, not all of very many: what a model is told has to fit into a message."""
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return (", ".join(names[:_MOST_NAMES]) or "none") + more
+    shown = ", ".join(names[:_MOST_NAMES]) or "none"
+    return shown + more
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PlanFault:
     """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and what."""
 
@@ -138,114 +138,120 @@ def task_fault(task: Task) -> str | None:
     return None
 
 
-def plan_faults(
-    plan: Plan,
-    tools: Tools,
-    policy: Policy,
-    *,
-    literal: bool,
-    task: Task = _ANY_TASK,
-    named: Collection[str] | None = None,
-) -> tuple[PlanFault, ...]:
-    """Everything that is wrong with a plan (C1); empty when it can be carried out. A literal plan brings all its calls.
-    A drafted one names tools that its task lets a model call, and calls that it brings along are not looked at. `named`
-    are the tools that a fault may name beside those of the plan (D1).
+def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> list[PlanFault]:
+    """Everything that is wrong with a plan of a model, which has `most` steps (C1). It names tools that its task lets a
+    model call; calls that it brings along are not looked at.
     """
-    return (
-        *_tool_faults(plan, tools, None if literal else task, tools if named is None else named),
-        *(_literal_faults(plan, tools) if literal else ()),
-        *_shape_faults(plan, MAX_STEPS if literal else policy.max_steps),
-    )
-
-
-def _tool_faults(plan: Plan, tools: Tools, task: Task | None, named: Collection[str]) -> Iterator[PlanFault]:
-    """What is wrong with the tools that the steps name. A model calls those of a drafted plan, as its task allows; only
-    a literal one, without `task`, may undo (E7).
-    """
+    faults: list[PlanFault] = []
     for step in plan.steps:
-        if task is not None and step.step_type is StepType.TOOL and not step.promised:
-            yield PlanFault(step.id, "a tool step must name the tools that it needs in required_tools or one_of")
-        called = [call.tool for call in step.actions] if task is None else []
-        for name in dict.fromkeys((*step.promised_tools, *(step.allowed_tools or ()), *called)):
-            spec = tools.get(name)
-            if spec is None:
-                yield PlanFault(step.id, unknown(name, tools, named))
-            elif spec.internal and not (task is None and spec.undoes):
-                yield PlanFault(step.id, f"{name} is internal: no plan and no model may call it")
-            elif task is not None and not open_to_models(spec, task):
-                why = "is not served by any worker now" if spec.gone else "may not be called in this task"
-                names = listed(sorted(known for known, spec in tools.items() if open_to_models(spec, task)))
-                yield PlanFault(step.id, f"{name} {why}; those that may be called: {names}")
+        if step.step_type is StepType.TOOL and not step.promised:
+            words = "a tool step must name the tools that it needs in required_tools or one_of"
+            faults.append(PlanFault(step.id, words))
+        for name in _named(step):
+            fault = _tool_fault(name, tools)
+            if fault is None and not open_to_models(tools[name], task):
+                fault = f"{name} may not be called in this task, or no worker serves it now"
+            if fault is not None:
+                faults.append(PlanFault(step.id, fault))
+    return faults + _shape_faults(plan, most)
 
 
-def _literal_faults(plan: Plan, tools: Tools) -> Iterator[PlanFault]:
-    waits = {step.id: step.dependencies for step in plan.steps}
-    before: dict[str, set[str]] = {}  # most plans refer to direct dependencies only, and never ask
+def literal_faults(plan: Plan, tools: Tools) -> list[PlanFault]:
+    """Everything that is wrong with a plan that brings all its calls (C1). It alone may undo (E7)."""
+    faults: list[PlanFault] = []
     for step in plan.steps:
-        if not step.actions:
-            yield PlanFault(step.id, "a step of a literal plan must bring its calls in actions; no model is asked")
-        called = {call.tool for call in step.actions if not call.optional}
-        for promise in step.promised:
-            if called.isdisjoint(promise):
-                yield PlanFault(step.id, f"{' or '.join(promise)} is required, but no action of the step calls it")
-        for number, call in enumerate(step.actions):
-            found = references(call.arguments)
-            for _, target in found:
-                if fault := _reference_fault(step, target, before, waits):
-                    yield PlanFault(step.id, f"actions[{number}]: {fault}")
-            if (spec := tools.get(call.tool)) is not None:
-                plain = without_confirmed(call, tools)
-                faults = [*human_tool.call_faults(spec, plain.arguments, [place for place, _ in found])]
-                if plain is not call:
-                    faults.append(f"leave out {CONFIRMED}: it is set only when a person has approved this call")
-                for fault in faults:
-                    yield PlanFault(step.id, f"actions[{number}] {call.tool}: {fault}")
+        called = [call.tool for call in step.actions]
+        for name in dict.fromkeys((*_named(step), *called)):
+            is_undo = name in tools and tools[name].undoes
+            fault = None if is_undo else _tool_fault(name, tools)
+            if fault is not None:
+                faults.append(PlanFault(step.id, fault))
+        faults += [PlanFault(step.id, words) for words in _promise_faults(step)]
+        faults += [PlanFault(step.id, words) for words in _action_faults(plan, step, tools)]
+    return faults + _shape_faults(plan, MAX_STEPS)
 
 
-def _reference_fault(
-    step: Step, target: Reference | None, before: dict[str, set[str]], waits: Mapping[str, tuple[str, ...]]
-) -> str | None:
+def _named(step: Step) -> tuple[str, ...]:
+    """The tools that a step promises or allows, each once."""
+    names = (*step.promised_tools, *(step.allowed_tools or ()))
+    return tuple(dict.fromkeys(names))
+
+
+def _tool_fault(name: str, tools: Tools) -> str | None:
+    """Why no plan may name a tool."""
+    if name not in tools:
+        return unknown(name, tools)
+    return f"{name} is internal: no plan and no model may call it" if tools[name].internal else None
+
+
+def unknown(name: str, tools: Tools) -> str:
+    """Why a name is no tool's, with those that there are."""
+    names = sorted(known for known, spec in tools.items() if not spec.internal)
+    return f"no tool is called {name!r}; there are: {listed(names)}"
+
+
+def _promise_faults(step: Step) -> Iterator[str]:
+    if not step.actions:
+        yield "a step of a literal plan must bring its calls in actions; no model is asked"
+    called = {call.tool for call in step.actions if not call.optional}
+    for promise in step.promised:
+        if called.isdisjoint(promise):
+            yield f"{OR.join(promise)} is required, but no action of the step calls it"
+
+
+def _action_faults(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
+    """What is wrong with the calls of a literal step. Nothing is asked of a value that is not known yet."""
+    waits = {other.id: other.dependencies for other in plan.steps}
+    before: Collection[str] = ()
+    for number, call in enumerate(step.actions):
+        referred = references(call.arguments)
+        if referred and not before:
+            before = reached(step.dependencies, lambda name: waits.get(name, ()))
+        for _, target in referred:
+            fault = _reference_fault(target, waits, before)
+            if fault:
+                yield f"actions[{number}]: {fault}"
+        spec = tools.get(call.tool)
+        if spec is not None:
+            places = [place for place, _ in referred]
+            plain = without_confirmed(call, tools)
+            for fault in human_tool.call_faults(spec, plain.arguments, places):
+                yield f"actions[{number}] {call.tool}: {fault}"
+            if plain is not call:
+                words = f"leave out {CONFIRMED}: it is set only when a person has approved this call"
+                yield f"actions[{number}] {call.tool}: {words}"
+
+
+def _reference_fault(target: Reference | None, steps: Collection[str], before: Collection[str]) -> str | None:
+    """Why a reference does not point backwards."""
     if target is None:
         return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
-    if target.step in step.dependencies:
+    if target.step in before:
         return None
-    if target.step in (before.get(step.id) or before.setdefault(step.id, _ancestors(waits, step.id))):
-        return None
-    if target.step not in waits:
+    if target.step not in steps:
         return f"{target.text!r} refers to an unknown step"
     text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
     return f"{text}; add it to its dependencies"
 
 
-def _ancestors(waits: Mapping[str, tuple[str, ...]], step: str) -> set[str]:
-    """All that a step waits for, directly or through others; also where they go round in a circle."""
-    found, waiting = set[str](), list(waits[step])
-    for name in waiting:  # grows while it is walked
-        if name not in found:
-            found.add(name)
-            waiting += waits.get(name, ())
-    return found
-
-
-def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
+def _shape_faults(plan: Plan, most: int) -> list[PlanFault]:
+    faults: list[PlanFault] = []
     if not plan.steps:
-        yield PlanFault(None, "the plan has no steps")
+        faults.append(PlanFault(None, "the plan has no steps"))
     if len(plan.steps) > most:
-        yield PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed")
+        faults.append(PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed"))
     waits: dict[str, tuple[str, ...]] = {}
-    in_order = True  # each step waits for earlier ones: then there is no circle, and no unknown name
     for step in plan.steps:
         if step.id in waits:
-            yield PlanFault(step.id, "another step has the same id")
-        in_order = in_order and waits.keys() >= {*step.dependencies}
+            faults.append(PlanFault(step.id, "another step has the same id"))
         waits[step.id] = step.dependencies
-    if in_order:
-        return
     for step in plan.steps:
-        for name in step.dependencies:
-            if name not in waits:
-                yield PlanFault(step.id, f"depends on {name!r}, which is not a step of the plan")
+        unknown_steps = [name for name in step.dependencies if name not in waits]
+        words = [f"depends on {name!r}, which is not a step of the plan" for name in unknown_steps]
+        faults += [PlanFault(step.id, fault) for fault in words]
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:
-        yield PlanFault(None, f"the dependencies form a cycle: {', '.join(circle.args[1][:-1])}")
+        names = ", ".join(circle.args[1][:-1])
+        faults.append(PlanFault(None, f"the dependencies form a cycle: {names}"))
+    return faults

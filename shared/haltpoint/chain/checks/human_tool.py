@@ -49,12 +49,6 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
     return {**tools, NAME: SPEC, END_STEP: end_tool.SPEC}
 
 
-def asked_in(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a question says, so that the same words are known again: not how urgently, nor in which spacing and case."""
-    said = {name: value for name, value in arguments.items() if name not in ("priority", "timeout")}
-    return said | {"question": _alike(said.get("question"))}
-
-
 def _alike(words: Any) -> str:
     return " ".join(str(words).casefold().split())
 

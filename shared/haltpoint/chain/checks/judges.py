@@ -7,18 +7,28 @@ are put on one card. A judge is a function of a call; what it knows is the chain
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from haltpoint.chain.checks import bounds, ledger
+from haltpoint.chain.checks import bounds, human_tool, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
-from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.contract import with_effects
-from haltpoint.chain.checks.reasons import form_fault
-from haltpoint.chain.checks.values import origin, target
-from haltpoint.chain.checks.verdicts import GO, AskFirst, Refuse, Verdict
+from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, ask, refuse
+from haltpoint.chain.checks.contract import (
+    call_form,
+    callable_tools,
+    listed,
+    may_call,
+    unknown,
+    with_effects,
+    without_confirmed,
+)
+from haltpoint.chain.model.reading import read_arguments
+from haltpoint.chain.model.references import references, write_json
 from haltpoint.chain.model.statuses import PlanOrigin
+from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, Violation
+from haltpoint.contracts.work.thoughts import Violation
 
 ALWAYS: Final = frozenset(Mode)
 CHECKED: Final = frozenset((Mode.STRICT, Mode.ADVISORY))
@@ -35,6 +45,15 @@ class Judge(NamedTuple):
     literal: bool = False
 
 
+def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
+    """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its arguments. These are
+    read by the schema, and each value with an origin has the spelling of that origin (C9).
+    """
+    spec = work.world.spec(call.tool)
+    arguments = read_arguments(spec, without_confirmed(call, work.world.tools).arguments)
+    return CheckedCall(work, index, spec, values.respelled(work, spec, arguments))
+
+
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
     mode = call.mode
@@ -43,32 +62,45 @@ def judge(call: CheckedCall) -> Verdict:
     for row in JUDGES:
         if mode not in row.modes or (is_literal and not row.literal):
             continue
-        match row.verdict_on(call):
-            case Refuse() as refusal:
-                return refusal
-            case AskFirst(more):
-                reasons += more
-            case _:
-                pass
+        verdict = row.verdict_on(call)
+        if isinstance(verdict, Refuse):
+            return verdict
+        if isinstance(verdict, AskFirst):
+            reasons += verdict.reasons
     return AskFirst(tuple(reasons)) if reasons else GO
 
 
+def _known(call: CheckedCall) -> Verdict:
+    tools = call.work.world.tools
+    if call.spec.name in tools:
+        return GO
+    return refuse(call, unknown(call.spec.name, tools), Violation.UNKNOWN_TOOL)
+
+
+def _allowed(call: CheckedCall) -> Verdict:
+    work, tool = call.work, call.spec.name
+    step = work.steps[call.index]
+    if not may_call(step, call.spec, call.mode, work.task):
+        names = listed(callable_tools(step, work.world.tools, call.mode, work.task))
+        words = f"{tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
+        return refuse(call, words)
+    fault = hand_on_fault(work, tool) if call.spec.kind is ToolKind.AGENT else None
+    return GO if fault is None else refuse(call, fault)
+
+
 def _form(call: CheckedCall) -> Verdict:
-    return _refused(form_fault(call))
-
-
-def _handed_on(call: CheckedCall) -> Verdict:
-    if call.spec.kind is not ToolKind.AGENT:
+    """All faults of the arguments at once."""
+    spec = call.spec
+    if len(write_json(call.arguments)) > MAX_ARGUMENTS:
+        faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
+    else:
+        faults = human_tool.call_faults(spec, call.arguments)
+    if spec.plan is not None and references(call.arguments):
+        faults += ("$from: only the steps of a skill itself refer to results",)
+    if not faults:
         return GO
-    tool = call.spec.name
-    why = hand_on_fault(call.work, tool)
-    if why is None:
-        return GO
-    return Refuse(Correction(violation=Violation.NOT_ALLOWED, tool=tool, message=why))
-
-
-def _origin(call: CheckedCall) -> Verdict:
-    return _refused(origin(call))
+    words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
+    return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
 
 
 def _repaired(call: CheckedCall) -> Verdict:
@@ -76,30 +108,22 @@ def _repaired(call: CheckedCall) -> Verdict:
     if proposal is None or not proposal.repaired or not with_effects(call.spec):
         return GO
     words = f"The model wrote this call of {call.spec.name} as broken JSON, and its arguments are a guess."
-    return AskFirst((Reason(kind=ReasonKind.REPAIRED, words=words),))
-
-
-def _target(call: CheckedCall) -> Verdict:
-    reasons = target(call)
-    return AskFirst(reasons) if reasons else GO
-
-
-def _refused(fault: Correction | None) -> Verdict:
-    return GO if fault is None else Refuse(fault)
+    return ask(ReasonKind.REPAIRED, words)
 
 
 JUDGES: Final = (
+    Judge(_known, ALWAYS),
+    Judge(_allowed, ALWAYS),
     Judge(_form, ALWAYS),
     Judge(bounds.forbidden, CHECKED),
-    Judge(_handed_on, ALWAYS),
     Judge(ledger.denied, ALWAYS, literal=True),
-    Judge(_origin, STRICT),
+    Judge(values.origin, STRICT),
     Judge(ledger.stuck, STRICT),
     Judge(_repaired, ALWAYS),
     Judge(bounds.ask_before, CHECKED),
     Judge(bounds.condition, CHECKED),
     Judge(bounds.unasked, STRICT),
-    Judge(_target, STRICT),
+    Judge(values.target, STRICT),
     Judge(ledger.repeat, STRICT),
     Judge(bounds.pressed, STRICT),
 )

@@ -2,6 +2,7 @@
 
 A value is known when the words hold it as a word or phrase, or when it is the whole of a text or number
 in one of the others, at a field that no stranger writes and that is no echo of the call which brought it.
+Receipts that a chain knows are made known to those below it and to the one above (I1).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,106 +10,118 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Self
 
-from haltpoint.chain.checks import human_tool
-from haltpoint.chain.model.canonical import form, holds
+from haltpoint.chain.model.canonical import bare, form, holds
 from haltpoint.chain.model.references import (
+    KEYS,
     Path,
-    Place,
     covers,
     parse_path,
     path_text,
     read_json,
     scalars_at,
-    values_at,
-    walk,
     write_json,
 )
 from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import action_of
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
+from haltpoint.contracts.work.known import KnownReceipt
 
 GOAL: Final = "goal"
 """The origin that is the user's words."""
 SAID: Final = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
 LONGEST_PLACE: Final = 200
+MOST_KNOWN: Final = 64 * 1024
+"""Bytes of the arguments and data of the receipts that are made known, the newest: a report is one message."""
 _AROUND: Final = 40
-_SELECTED: Final = "selected"
-_PICKED: Final = (_SELECTED, "id")
+_PICKED: Final = ("selected", "id")
+_ORDER: Final = tuple(SourceKind)
+
+Receipts = tuple[KnownReceipt, ...]
+Values = tuple[tuple[Path, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value (text) that the chain knows.
-
-    The texts and numbers in it count as `kind`, but for those at the places in `foreign`, and for those
-    that are in the `call` (JSON text) that brought it.
-    """
+    """A JSON value (text) that the chain knows. The texts and numbers in it count as `kind`."""
 
     kind: SourceKind
     where: str
     data: str
     call: str = ""
+    """The arguments (JSON text) of the call that brought it: what it repeats of them is no source."""
     foreign: tuple[str, ...] = ()
+    """The places that strangers write."""
+    tool: str = ""
+    """The tool whose origins are in it."""
+    typed: Path | None = None
+    """The place of what a person or the task gave as a whole: an origin of any value."""
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is the whole of a text or number."""
-        places = _wholes(self.data).get(form(value), ())
-        own = [place for place in places if not self._is_foreign(place)]
-        if not own or self._is_echo(value):
+        places = _places(self.data).get(form(value), ())
+        own = [place for place in places if KEYS not in place and not self._is_foreign(place)]
+        if self.kind is SourceKind.TEXT or not own or self._is_echo(value):
             return None
         return Source(source=self.kind, where=self._at(own[0]))
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""
-        if self._is_echo(value):
-            return None
         wanted = str(value).lower()
-        for place, text in _texts(self.data):
+        for place, scalar in _scalars(self.data):
+            text = str(scalar)
             start = text.lower().find(wanted)
-            if start >= 0:
-                excerpt = _around(text, start)
+            if start >= 0 and KEYS not in place and not self._is_echo(value):
+                excerpt = " ".join(text[max(0, start - _AROUND) : start + 3 * _AROUND].split())
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
 
-    def _at(self, place: Place) -> str:
+    def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
-    def _is_foreign(self, place: Place) -> bool:
+    def _is_foreign(self, place: Path) -> bool:
         marks = [parse_path(mark) or () for mark in self.foreign]
-        return any(len(mark) <= len(place) and covers(mark, place) for mark in marks)
+        return any(_is_below(mark, place) for mark in marks)
 
     def _is_echo(self, value: Any) -> bool:
-        if not self.call:
-            return False
-        given = [scalar for _, scalar in scalars_at(read_json(self.call))]
-        return any(form(one) == form(value) or holds(str(one), value) for one in given)
+        given = [scalar for _, scalar in _scalars(self.call)]
+        return any(form(scalar) == form(value) or holds(str(scalar), value) for scalar in given)
 
 
-def _around(text: str, start: int) -> str:
-    """A piece of a text in one line."""
-    piece = text[max(0, start - _AROUND) : start + 3 * _AROUND]
-    return " ".join(piece.split())
+def _is_below(path: Path, place: Path) -> bool:
+    return len(path) <= len(place) and covers(path, place)
 
 
 @lru_cache(maxsize=256)
-def _wholes(data: str) -> dict[str, list[Place]]:
-    """The places of the texts and numbers of a document, by the form of each.
+def _scalars(data: str) -> Values:
+    """The texts and numbers of JSON text. Most documents of a chain were there in the turn before."""
+    return tuple(scalars_at(read_json(data)))
 
-    Most documents of a chain were there in the turn before.
-    """
-    places: dict[str, list[Place]] = {}
-    for place, value in walk(read_json(data)):
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            places.setdefault(form(value), []).append(place)
+
+@lru_cache(maxsize=256)
+def _places(data: str) -> dict[str, list[Path]]:
+    """The places of texts and numbers by the form of each."""
+    places: dict[str, list[Path]] = {}
+    for place, value in _scalars(data):
+        places.setdefault(form(value), []).append(place)
     return places
 
 
-def _texts(data: str) -> Iterator[tuple[Place, str]]:
-    for place, value in walk(read_json(data)):
-        if isinstance(value, str | int | float):
-            yield place, str(value)
+@lru_cache(maxsize=256)
+def _given(document: Document, origins: tuple[str, ...]) -> dict[str, Any]:
+    """The values of a document that are at one of these origins, by their forms. The option of a tool that a person
+    picked is one of its own.
+    """
+    paths = [] if document.typed is None else [document.typed]
+    for origin in origins:
+        tool, _, place = origin.partition(".")
+        if tool == document.tool:
+            paths += [parse_path(place) or (), _PICKED]
+    scalars = _scalars(document.data) if paths else ()
+    return {form(value): value for place, value in scalars if any(_is_below(path, place) for path in paths)}
 
 
 @dataclass(eq=False)
@@ -125,113 +138,85 @@ class Known:
     """What a person typed while the chain was planned."""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     """What is declared of them."""
+    written: Sequence[Any] = ()
+    """The arguments in a submitter's literal plan."""
 
     @classmethod
     def of(cls, work: Work) -> Self:
         """What the chain of a decision knows."""
-        words, task, tools = users_words(work), work.task, work.world.tools
-        return cls(words, work.receipts, task.context, work.answers, tools)
+        is_submitters = work.origin is PlanOrigin.LITERAL and action_of(work.id) is None
+        steps = work.steps if is_submitters else ()
+        written = [[call.arguments for call in step.actions] for step in steps]
+        return cls(users_words(work), work.receipts, work.task.context, work.answers, work.world.tools, written)
 
     @cached_property
-    def _documents(self) -> tuple[Document, ...]:
+    def _documents(self) -> list[Document]:
         """What persons gave before the context, and this before results."""
-        answers = write_json([*self.answers])
-        documents = [Document(SourceKind.PERSON, "answers", answers)]
-        documents.append(Document(SourceKind.CONTEXT, "context", write_json(self.context)))
+        documents = [
+            Document(SourceKind.GOAL, "plan", write_json(self.written)),
+            Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()),
+            Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()),
+        ]
         for action in self.receipts.values():
-            documents += self._documents_of(action)
-        order = list(SourceKind)
-        return tuple(sorted(documents, key=lambda document: order.index(document.kind)))
-
-    def _documents_of(self, action: Action) -> Iterator[Document]:
-        approval = action.told.approval
-        if approval is not None and approval.proposed is not None:
-            where = f"{action.id} edited"
-            yield Document(SourceKind.PERSON, where, action.ran, approval.proposed)
-        where, spec = f"{action.id} data", self.tools.get(action.tool)
-        foreign = () if spec is None else spec.foreign
-        if action.by_a_person:
-            # the ids of a model's options are numbers that nobody has typed
-            own = (_SELECTED,) if action.tool == human_tool.NAME else foreign
-            yield Document(SourceKind.PERSON, where, action.data, foreign=own)
-        elif action.satisfies and not action.in_models_words:
-            # of a tool that no worker serves any more it is not known what strangers write
-            kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
-            yield Document(kind, where, action.data, action.arguments, foreign)
+            documents += _documents_of(action, self.tools.get(action.tool))
+        return sorted(documents, key=lambda document: _ORDER.index(document.kind))
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is known; None for all others."""
         if self._is_said(value):
             return Source(source=SourceKind.GOAL)
-        for document in self._documents:
-            source = document.whole(value)
-            if source is not None and source.source is not SourceKind.TEXT:
-                return source
-        return None
+        wholes = (document.whole(value) for document in self._documents)
+        return next(filter(None, wholes), None)
 
     def source(self, value: Any) -> Source:
         """The source of any value."""
-        whole = self.whole(value)
-        if whole is not None:
-            return whole
         pieces = (document.piece(value) for document in self._documents)
-        return next(filter(None, pieces), Source(source=SourceKind.MODEL))
+        return self.whole(value) or next(filter(None, pieces), Source(source=SourceKind.MODEL))
 
     def _is_said(self, value: Any) -> bool:
         return any(holds(words, value) for words in self.words)
 
     def has_origin(self, value: Any, origins: tuple[str, ...]) -> bool:
-        """Whether a value is at one of its declared origins (C6)."""
-        if GOAL in origins and self._is_said(value):
-            return True
-        return form(value) in self.values_at(origins)
-
-    def values_at(self, origins: tuple[str, ...]) -> dict[str, Any]:
-        """The values at origins by their forms: in receipts of their tools, in the context, and what a
+        """Whether a value is at one of its declared origins (C6): in receipts of their tools, in the context, or what a
         person picked there or typed anywhere.
         """
-        values = [scalar for _, scalar in scalars_at(self.context)]
-        values += self.answers
-        for action in self.receipts.values():
-            values += _typed(action)
-            for origin in origins:
-                values += _given(action, origin)
-        return {form(value): value for value in values}
+        wanted = form(value)
+        given = any(wanted in _given(document, origins) for document in self._documents)
+        return given or (GOAL in origins and self._is_said(value))
+
+    def spelling(self, value: Any, origins: tuple[str, ...]) -> str | None:
+        """The spelling of a text at the one origin from which it differs in signs alone (C9)."""
+        if not isinstance(value, str) or self.has_origin(value, origins):
+            return None
+        alike: set[str] = set()
+        for document in self._documents:
+            texts = (text for text in _given(document, origins).values() if isinstance(text, str))
+            alike.update(text for text in texts if bare(text) == bare(value))
+        return alike.pop() if len(alike) == 1 else None
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
         tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
-        receipts = self.receipts.values()
-        found = (one for one in receipts if one.by_a_person or _is_origin(one, tools))
-        return tuple(action.id for action in found)
+        own = (action for action in self.receipts.values() if action.by_a_person or action.tool in tools)
+        return tuple(action.id for action in own)
 
 
-def _typed(action: Action) -> list[Any]:
-    """The words that a person typed; what was picked is a tool's own, whatever it is called."""
-    if not action.by_a_person or _scalars(action.data, (_SELECTED,)):
-        return []
-    return _scalars(action.data, (SAID,))
-
-
-def _given(action: Action, origin: str) -> list[Any]:
-    """The values that a receipt has at an origin, and the option that a person picked there."""
-    tool, _, place = origin.partition(".")
-    if not _is_origin(action, {tool}):
-        return []
-    path = parse_path(place) or ()
-    return [*_scalars(action.data, path), *_scalars(action.data, _PICKED)]
-
-
-@lru_cache(maxsize=256)
-def _scalars(data: str, path: Path) -> list[Any]:
-    """The texts and numbers at a path of a receipt: it is the same in each turn."""
-    values = values_at(read_json(data), path)
-    return [scalar for _, scalar in scalars_at(values)]
-
-
-def _is_origin(action: Action, tools: set[str]) -> bool:
-    by_a_tool = action.tool in tools and action.tool != human_tool.NAME
-    return by_a_tool and action.satisfies and not action.in_models_words
+def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
+    """What a receipt gives. Of a tool that no worker serves any more it is not known what strangers write."""
+    approval = action.told.approval
+    if approval is not None and approval.proposed is not None:
+        yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
+    where, is_question = f"{action.id} data", action.tool == ASK_HUMAN
+    tool = action.tool if action.satisfies and not is_question else ""
+    foreign = () if spec is None else spec.foreign
+    if action.by_a_person:
+        # the ids of a model's options are numbers that nobody has typed
+        own = ("selected",) if is_question else foreign
+        typed = None if action.selected else (SAID,)
+        yield Document(SourceKind.PERSON, where, action.data, "", own, tool, typed)
+    elif action.satisfies and not action.in_models_words:
+        kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
+        yield Document(kind, where, action.data, action.arguments, foreign, tool)
 
 
 def tools_of(origins: Sequence[str]) -> list[str]:
@@ -251,10 +236,44 @@ def users_words(work: Work) -> tuple[str, ...]:
     """
     task = work.task
     own = task.goal if task.asked is None else task.asked
-    return tuple(words for words in (own, work.goal, *earlier_goals(work)) if words)
+    earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
+    return tuple(words for words in (own, work.goal, *earlier) if words)
 
 
-def earlier_goals(work: Work) -> tuple[str, ...]:
-    """This user's goals before, in the same conversation (C15)."""
-    task = work.task
-    return tuple(earlier.goal for earlier in task.handed.earlier if earlier.user == task.user)
+# ---- between chains ----------------------------------------------------------------------------------
+
+
+def for_below(work: Work) -> Receipts:
+    """All that the chain knows."""
+    return _newest((*work.task.handed.known, *work.known, *_own(work)))
+
+
+def for_above(work: Work) -> Receipts:
+    """What it did not know from above. Of a skill the result says all."""
+    is_agents = work.task.handed.assigned is not None
+    return _newest((*work.known, *_own(work))) if is_agents else ()
+
+
+def hear(work: Work, known: Receipts) -> None:
+    """Keep what a chain below has made known."""
+    if known:
+        work.known = _newest((*work.known, *known))
+
+
+def _own(work: Work) -> Iterator[KnownReceipt]:
+    """The receipts of its own from which values may come: a tool's success, and what a person said or chose."""
+    for action in work.actions.values():
+        by = action.told.by if action.by_a_person else None
+        if (action.satisfies or action.by_a_person) and not action.in_models_words:
+            yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
+
+
+def _newest(receipts: Receipts) -> Receipts:
+    """The last of these receipts that there is room for, in their order."""
+    room, kept = MOST_KNOWN, list[KnownReceipt]()
+    for receipt in reversed(receipts):
+        size = len(receipt.arguments) + len(receipt.data)
+        if size <= room:
+            room -= size
+            kept.append(receipt)
+    return tuple(reversed(kept))

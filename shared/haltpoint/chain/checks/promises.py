@@ -6,16 +6,16 @@ of the goal, of patterns and of the submitter. A drafted plan has to promise a t
 
 from collections.abc import Iterator
 
-from haltpoint.chain.checks.bounds import calls_of
-from haltpoint.chain.checks.contract import listed, with_effects
+from haltpoint.chain.checks.bounds import whose
+from haltpoint.chain.checks.contract import inside, listed, with_effects
 from haltpoint.chain.checks.deeds import deed_line
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
-from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut, SaidBy
-from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
+from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE
 
 Promise = tuple[str, ...]
@@ -126,23 +126,17 @@ def _line(work: Work, tools: Promise, why: WhyNot, reason: str, arguments: str =
 
 def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> tuple[str, ...]:
     """The promises of the task that no step of a drafted plan makes, in words for the model."""
-    promised = [_with_those_inside(work, promise) for step in plan.steps for promise in step.promised]
-    return tuple(
-        f"{_whose(bound)} requires {OR.join(bound.tools)}, and no step promises it. "
-        f"Add a step with {listed(bound.tools)} in required_tools or one_of."
-        for bound in bounds.required_tools
-        if not any(all(not names.isdisjoint(bound.tools) for names in promise) for promise in promised)
-    )
+    faults: list[str] = []
+    for bound in bounds.required_tools:
+        wanted = set(bound.tools)
+        if not any(_promises(work, step, wanted) for step in plan.steps):
+            asked = f"No step promises {OR.join(bound.tools)}, which {whose(bound)} requires."
+            faults.append(f"{asked} Add a step with {listed(bound.tools)} in required_tools or one_of.")
+    return tuple(faults)
 
 
-def _with_those_inside(work: Work, promise: Promise) -> list[set[str]]:
-    """Each tool of a promise, with those that it may call as a skill or an agent."""
-    specs = (work.world.spec(name) for name in promise)
-    return [{spec.name, *spec.inside, *calls_of(spec, work.world.tools)} for spec in specs]
-
-
-def _whose(bound: Bound) -> str:
-    """Whose promise it is, at the beginning of a sentence."""
-    if bound.by is SaidBy.PATTERN:
-        return f"The goal ({bound.words}, pattern {bound.pattern})"
-    return "The task" if bound.by is SaidBy.SUBMITTER else "The goal"
+def _promises(work: Work, step: Step, wanted: set[str]) -> bool:
+    """Whether a step promises a tool of these: each tool that keeps a promise of it is one, or calls one inside."""
+    tools = work.world.tools
+    inner = {name: {name, *inside(work.world.spec(name), tools)} for name in step.promised_tools}
+    return any(all(inner[name] & wanted for name in promise) for promise in step.promised)

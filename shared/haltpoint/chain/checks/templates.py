@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.contract import Tools, plan_faults
+from haltpoint.chain.checks.contract import Tools, literal_faults
 from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
 from haltpoint.chain.checks.knowledge import SAID, in_words
-from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import (
     ANY,
     LEFT_OUT,
@@ -75,7 +74,7 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
         reference, name = feed.reference, feed.reference.path[0]
         if feed.is_argument and name not in properties:
             faults.append(f"{reference.text!r}: the skill has no parameter {name!r}")
-    faults += map(str, plan_faults(fill(plan, {}), anything, Policy(), literal=True))
+    faults += map(str, literal_faults(fill(plan, {}), anything))
     return tuple(faults)
 
 

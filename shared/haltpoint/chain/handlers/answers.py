@@ -9,7 +9,7 @@ from haltpoint.chain.checks.bounds import reworded
 from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import recount
-from haltpoint.chain.checks.values import granted, still_in
+from haltpoint.chain.checks.values import granted
 from haltpoint.chain.model.outputs import Cancelled, Next, Record, Resolve, StepEnd
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
@@ -184,7 +184,7 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
         digest = digest_of(action.id, action.tool, edited, asked.preview_digest)
         proposed = asked.arguments or before.proposed or action.arguments
         approval = structs.replace(approval, digest=digest, proposed=proposed, edited_by=by)
-        reasons = still_in(work.world.spec(action.tool), edited, reasons)
+        reasons = ()  # a yes to other values goes no further
         action = structs.replace(action, arguments=write_text(edited))
     work.approvals = {**work.approvals, action.id: approval}
     work.granted = granted(work, action, reasons, answer.for_ or Reach.VALUE)

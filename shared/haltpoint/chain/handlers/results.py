@@ -12,8 +12,8 @@ from zlib import crc32
 
 import msgspec
 
-from haltpoint.chain.checks import known, ledger
-from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks import knowledge, ledger
+from haltpoint.chain.checks.calls import CheckedCall, Refuse
 from haltpoint.chain.checks.values import origin
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
@@ -55,7 +55,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if action.child:
         ledger.take_back(work, outcome.metadata.below.ledger)
         _note_inside(work, outcome)
-        known.hear(work, message.data.known)
+        knowledge.hear(work, message.data.known)
         take_back(work, outcome.metadata.below)
     fault, ran = outcome.error, outcome.metadata.arguments
     over = work.failing is not None or work.run[action.step].status.done
@@ -104,8 +104,8 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, argumen
     faults = argument_faults(spec, arguments)
     strict = work.mode(action.step) is Mode.STRICT
     if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        made_up = origin(CheckedCall(work, action.step, spec, arguments))
-        faults = faults if made_up is None else (*faults, made_up.message)
+        verdict = origin(CheckedCall(work, action.step, spec, arguments))
+        faults += (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
     refused: StartChild | Failure = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
     if not faults:
         refused = child_for(work, action, spec, plan, arguments, admitted=True)
@@ -129,8 +129,9 @@ def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
     ):
         return
     proposed = CheckedCall.of(work, action)
-    fault = origin(CheckedCall(work, action.step, proposed.spec, arguments))
-    if fault is not None and fault != origin(proposed):
+    verdict = origin(CheckedCall(work, action.step, proposed.spec, arguments))
+    if isinstance(verdict, Refuse) and verdict != origin(proposed):
+        fault = verdict.correction
         told = msgspec.structs.replace(fault, message=f"Hooks changed the call. {fault.message}")
         strike(work, action.step, told)
 

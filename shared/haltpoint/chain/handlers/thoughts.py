@@ -7,15 +7,15 @@ import msgspec
 
 from haltpoint.chain.checks.bounds import (
     MOST_NAMED,
+    goal_of,
     handed_down,
     is_to_be_read,
     merged,
     nameable,
     names_too_many,
-    tellable,
+    tools_of,
 )
-from haltpoint.chain.checks.contract import PlanFault, open_to_models, plan_faults
-from haltpoint.chain.checks.goal import goal_of
+from haltpoint.chain.checks.contract import drafted_faults, literal_faults, open_to_models
 from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
@@ -90,7 +90,7 @@ def begin_assigned(work: Work) -> Next | None:
     if task.agent is not None and known is None:
         return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
     if task.plan is not None:
-        faults = plan_faults(task.plan, work.world.tools, work.world.policy, literal=True)
+        faults = literal_faults(task.plan, work.world.tools)
         if faults:
             return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
         adopt(work, task.plan, PlanOrigin.LITERAL)
@@ -194,9 +194,9 @@ def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Cor
     if plan is None:
         texts, missing = [fault or "the reply has no plan"], tuple[str, ...]()
     else:
-        named, bounds = tellable(work, None), work.bounds or merged(work, None)
-        wrong = plan_faults(plan, work.world.tools, work.world.policy, literal=False, task=work.task, named=named)
-        texts = [str(one) for one in (*wrong, *_forbidden_steps(work, bounds, plan))]
+        bounds = work.bounds or merged(work, None)
+        wrong = drafted_faults(plan, work.world.tools, work.task, work.world.policy.max_steps)
+        texts = [*map(str, wrong), *_forbidden_steps(work, bounds, plan)]
         missing = dropped(work, bounds, plan)
     if len(texts) > MOST_FAULTS:
         texts[MOST_FAULTS:] = [f"and {len(texts) - MOST_FAULTS} more faults of these kinds"]
@@ -207,13 +207,13 @@ def _bad_plan(text: str) -> Correction:
     return Correction(violation=Violation.BAD_PLAN, message=text)
 
 
-def _forbidden_steps(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[PlanFault]:
+def _forbidden_steps(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
     """The steps that promise forbidden tools only."""
-    barred = {tool for bound in bounds.forbidden for tool in bound.tools}
+    barred = tools_of(bounds.forbidden)
     for step in plan.steps:
         for promise in step.promised if work.mode(None) is not Mode.OFF else ():
             if barred.issuperset(promise):
-                yield PlanFault(step.id, f"{' or '.join(promise)} may not be called: the goal forbids it")
+                yield f"step {step.id!r}: {' or '.join(promise)} may not be called: the goal forbids it"
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:

@@ -9,11 +9,11 @@ who refers to whose result.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import EllipsisType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct, field
 
@@ -24,6 +24,7 @@ LEFT_OUT: Final = object()
 ANY: Final = None
 KEYS: Final = ...
 
+Node = TypeVar("Node")
 Part = str | int | None | EllipsisType
 Path = tuple[Part, ...]
 Place = tuple[str | int, ...]
@@ -89,6 +90,17 @@ def walk(value: Any, read: Callable[[Any], Any] = lambda one: one) -> Iterator[t
             waiting += [((*place, name), inner) for name, inner in found.items()]
         elif isinstance(found, list):
             waiting += [((*place, number), inner) for number, inner in enumerate(found)]
+
+
+def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> dict[Node, None]:
+    """All that can be reached from these, themselves included, each once and in order."""
+    waiting = list(start)
+    known = dict.fromkeys(waiting)
+    for node in waiting:  # grows while it is walked
+        new = [other for other in onward(node) if other not in known]
+        known.update(dict.fromkeys(new))
+        waiting += new
+    return known
 
 
 def deeper_than(value: Any, levels: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks import human_tool, ledger
+from haltpoint.chain.checks import ledger
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
 from haltpoint.chain.model.state import Action, OpenRequest
 from haltpoint.chain.model.statuses import WAITING, ActionStatus, StepStatus
@@ -136,9 +136,7 @@ def in_short(words: str) -> str:
 def ask_while_planning(work: Work, said: str) -> Ask | None:
     """A question that the model asks in place of a plan, for a person; None: asked already, or too often."""
     words = in_short(said)
-    known = [human_tool.asked_in({"question": asked}) for asked in work.questions]
-    is_new = human_tool.asked_in({"question": words}) not in known
-    if not (words and is_new and len(known) < MOST_QUESTIONS):
+    if not words or words in work.questions or len(work.questions) >= MOST_QUESTIONS:
         return None
     work.questions, work.thought = (*work.questions, words), None
     return question(work, RequestKind.INPUT, None, words)

@@ -13,13 +13,12 @@ from typing import Any, Final
 from msgspec import json, structs
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.templates import MOST_LEVELS, calls_inside, fill
 from haltpoint.chain.checks.values import rewritten, sources
-from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (

@@ -5,7 +5,7 @@ from itertools import chain
 
 from msgspec import structs
 
-from haltpoint.chain.checks import known, ledger
+from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.answer import answer, for_above
 from haltpoint.chain.checks.knowledge import tools_of
 from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
@@ -138,7 +138,7 @@ def complete(work: Work, end: Completed) -> None:
     _say_what_was_done(work)
     work.unfinished = is_unfinished(work)
     details = {"unfinished": True} if work.unfinished else {}
-    found_out = known.for_above(work)
+    found_out = knowledge.for_above(work)
     work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
     work.answer = end.answer
     report(work, found_out)
@@ -184,7 +184,7 @@ def fail(work: Work, failure: Failure) -> None:
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
     _say_what_was_done(work)
-    found_out = known.for_above(work)
+    found_out = knowledge.for_above(work)
     work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
     work.error, work.answer = error, failure.answer
     told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
@@ -199,7 +199,7 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
     _say_what_was_done(work)
-    found_out = known.for_above(work)
+    found_out = knowledge.for_above(work)
     work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
     report(work, found_out, ErrorInfo(ErrorType.DENIED, words))
@@ -239,7 +239,7 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
     return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
 
 
-def report(work: Work, found_out: known.Receipts, fault: ErrorInfo | None = None) -> None:
+def report(work: Work, found_out: knowledge.Receipts, fault: ErrorInfo | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6).

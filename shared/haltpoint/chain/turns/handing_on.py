@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from haltpoint.chain.checks import known
+from haltpoint.chain.checks import knowledge
 from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, goal_in, hand_on_fault
-from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of, used_up
@@ -58,7 +58,7 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
             assigned=assigned,
             above=work.task.path,
             ledger=work.ledger,
-            known=known.for_below(work),
+            known=knowledge.for_below(work),
         ),
         budget=_left(work),
         style=own.limits.style,

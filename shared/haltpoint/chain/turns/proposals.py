@@ -6,13 +6,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.checked import CheckedCall
+from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
-from haltpoint.chain.checks.judges import judge
+from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.routing import did_not_route, ends_routing, must_route, route_in, router, undecided
-from haltpoint.chain.checks.verdicts import AskFirst, Refuse
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -115,12 +114,12 @@ def release(work: Work, index: int) -> Next | Gate | None:
     proposal = work.proposals.get(index, _NOTHING)
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
     for place in range(work.run[index].taken, len(proposal.calls)):
-        proposed, run = proposal.calls[place], work.run[index]
-        if run.in_turn >= most and not run.pending and not work.continues(index, proposed.tool):
+        said, run = proposal.calls[place], work.run[index]
+        if run.in_turn >= most and not run.pending and not work.continues(index, said.tool):
             return None
-        if place in work.verdicts.get(index, ()) or left_aside(work, index, proposed) is not None:
+        if place in work.verdicts.get(index, ()) or left_aside(work, index, said) is not None:
             continue
-        call = CheckedCall.proposed(work, index, proposed)
+        call = proposed(work, index, said)
         verdict = judge(call)
         if isinstance(verdict, Refuse):
             if run.pending:
@@ -128,7 +127,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
             fault = verdict.correction
             strike(work, index, fault, call=place, weighs=not is_result(work, index, fault))
             continue
-        if proposed.tool == END_STEP:
+        if said.tool == END_STEP:
             ended = Gate.HELD if run.pending else _end(work, index, place)
             if ended is not None:
                 return ended
@@ -163,8 +162,8 @@ def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tup
         note_round(work, index)
     earlier = answered(call)
     if earlier is None:
-        proposed = proposal.calls[place].arguments
-        dropped = CONFIRMED in proposed and CONFIRMED not in call.arguments
+        said = proposal.calls[place].arguments
+        dropped = CONFIRMED in said and CONFIRMED not in call.arguments
         sent = send(work, call, reasons, (NOT_CONFIRMED,) if dropped else ())
         return replace(sent, would_ask=would_ask) if isinstance(sent, Dispatch) else sent
     ended = succeed(work, give_back(work, index, earlier))

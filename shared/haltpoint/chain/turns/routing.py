@@ -9,8 +9,9 @@ from typing import Any
 
 from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import hand_on_fault, targets_of
-from haltpoint.chain.checks.checked import CheckedCall
-from haltpoint.chain.checks.goal import users_goal
+from haltpoint.chain.checks.bounds import users_goal
+from haltpoint.chain.checks.calls import CheckedCall
+from haltpoint.chain.checks.judges import proposed
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.routing import progress, route_in, router
 from haltpoint.chain.model.codes import Code
@@ -102,7 +103,7 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next:
     if meant.get("target_agent") != name:
         meant = {key: value for key, value in meant.items() if key == "task"}
     chosen = ProposedCall(tool=ROUTE, arguments={"target_agent": name, **meant})
-    call = CheckedCall.proposed(work, index, chosen)
+    call = proposed(work, index, chosen)
     _note(work, index, _routed(work, call.arguments, by))
     return send(work, call)
 
@@ -129,11 +130,11 @@ def is_result(work: Work, index: int, fault: Correction) -> bool:
 
 def _meant(work: Work, index: int) -> dict[str, Any]:
     """What the last reply says to `route`, as far as it fits."""
-    proposed, spec = route_in(work.proposals[index]), work.world.tools.get(ROUTE)
-    if proposed is None or spec is None:
+    named, spec = route_in(work.proposals[index]), work.world.tools.get(ROUTE)
+    if named is None or spec is None:
         return {}
     forms = spec.parameters["properties"]
-    said = {name: value for name, value in proposed.arguments.items() if name in forms}
+    said = {name: value for name, value in named.arguments.items() if name in forms}
     return {name: value for name, value in said.items() if not form_value_faults(forms[name], value)}
 
 

@@ -1,21 +1,20 @@
-"""A call that is being judged, and what its judges look at (CONTRACT C6, C13, C14)."""
+"""A call that is judged, and the one answer to "may it run?" (CONTRACT C6)."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
-from haltpoint.chain.checks.contract import without_confirmed
 from haltpoint.chain.checks.knowledge import Known
-from haltpoint.chain.checks.values import respelled
-from haltpoint.chain.model.reading import read_arguments
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.signatures import signature_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import value
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 
 @dataclass(eq=False)
@@ -29,17 +28,6 @@ class CheckedCall:
     spec: ToolSpec
     arguments: dict[str, Any]
     held_to: Mode | None = None
-    _known: Known | None = None
-
-    @classmethod
-    def proposed(cls, work: Work, index: int, call: ProposedCall) -> Self:
-        """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its arguments. These
-        are read by the schema, and each value with an origin has the spelling of that origin (C9).
-        """
-        call = without_confirmed(call, work.world.tools)
-        spec = work.world.spec(call.tool)
-        arguments = read_arguments(spec, call.arguments)
-        return cls(work, index, spec, respelled(work, spec, arguments))
 
     @classmethod
     def of(cls, work: Work, action: Action) -> Self:
@@ -51,14 +39,46 @@ class CheckedCall:
         """How far the model is held to its word in it."""
         return self.held_to or self.work.mode(self.index)
 
-    @property
+    @cached_property
     def known(self) -> Known:
         """What the chain knows."""
-        if self._known is None:
-            self._known = Known.of(self.work)
-        return self._known
+        return Known.of(self.work)
 
     @cached_property
     def signature(self) -> str:
         """What equal calls have in common."""
         return signature_of(compiled(self.spec), write_json(self.arguments))
+
+
+@value
+class Go:
+    """It may."""
+
+
+@value
+class Refuse:
+    """It may not; `correction` says to the model why."""
+
+    correction: Correction
+
+
+@value
+class AskFirst:
+    """A person decides, and sees these reasons on one card."""
+
+    reasons: tuple[Reason, ...]
+
+
+Verdict = Go | Refuse | AskFirst
+
+GO: Final = Go()
+
+
+def refuse(call: CheckedCall, words: str, violation: Violation = Violation.NOT_ALLOWED, form: str = "") -> Refuse:
+    """The verdict that ends a call, in words for the model."""
+    return Refuse(Correction(violation=violation, tool=call.spec.name, message=words, form=form))
+
+
+def ask(kind: ReasonKind, words: str) -> AskFirst:
+    """The verdict that lets a person decide, in words for them."""
+    return AskFirst((Reason(kind=kind, words=words),))
