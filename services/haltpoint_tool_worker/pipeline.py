@@ -104,7 +104,7 @@ class Pipeline:
             asked = call.text if call.changed else None
             return self._finished(job, reading, began, call.records, asked=asked)
         spec = call.tool.spec
-        held = await self._limits.enter(job, spec) if spec.limits else None
+        held = await self._limits.enter(job, spec) if spec.recovery.limits else None
         if held is not None:
             return self._finished(job, held_back(job, held), began, call.records)
         if call.effect is not None:

@@ -30,7 +30,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.tools import Recovery, Retry
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
@@ -40,15 +40,15 @@ from tests.unit.chain.story import Story
 
 TO: Final = {"type": "object", "properties": {"to": {"type": "string"}}}
 ID: Final = {"type": "object", "properties": {"id": {"type": "string"}}}
-RETRY: Final = Retry(attempts=3, first=1.0, most=5.0)
+RETRY: Final = Recovery(retry=Retry(attempts=3, first=1.0, most=5.0))
 SENDS: Final = plan(tool_step("x", call("send", to="ann")))
 TOOLS: Final = (
-    spec("read", retry=RETRY),
+    spec("read", recovery=RETRY),
     spec("look"),
     spec("find", may_clarify=True),
     spec("send", read_only=False, parameters=TO),
-    spec("save", read_only=False, idempotent=True, retry=RETRY),
-    spec("pay", read_only=False, reconciles=True, parameters=TO),
+    spec("save", read_only=False, idempotent=True, recovery=RETRY),
+    spec("pay", read_only=False, recovery=Recovery(reconciles=True), parameters=TO),
     spec("drop", read_only=False, destructive=True),
     spec("give", read_only=False, parameters=ID, provenance={"id": ("read.id",)}),
     spec("skill", read_only=False, plan=SENDS),

@@ -102,7 +102,7 @@ class Admission:
         hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
         watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
         watched = watched or bool(request.reasons or spec.undoes) or request.approval is not None
-        watched = watched or spec.effect_key is not None
+        watched = watched or spec.recovery.effect_key is not None
         asks = watched or (request.unasked is None and bool(spec.provenance))
         no_effect = self._registry.no_effect.get(request.tool, ())
         call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
@@ -135,7 +135,7 @@ class Admission:
         tool = self._registry.find(job.request.tool)
         if tool is None or tool.reconcile is None:
             return unknown(job.request.tool, "its worker can no longer be asked whether it happened")
-        if tool.spec.effect_key is not None:
+        if tool.spec.recovery.effect_key is not None:
             job.effect = OwnEffect(effect_of(tool.spec, job.request.tenant, job.arguments).digest)
         return await reconciled(self._runner, job, tool, self._context(job, tool), job.time_left)
 

@@ -42,6 +42,8 @@ from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
 """Seconds that a call rests for another one: at first, and when it has rested often."""
+EFFECT_TTL: Final = 30 * 86400.0
+"""Seconds that an effect is remembered."""
 _RESTS: Final = {Standing.UNDER_WAY: "is under way", Standing.IN_DOUBT: "is in doubt, until that is resolved"}
 _ADVICE: Final = (
     "Do not call it again. A person can allow it once more where they are asked about this tool ([[approvals]])."
@@ -81,7 +83,7 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     plain = json.decode(arguments or "{}")
     parts: list[Any] = []
     words = ""
-    for text, name, _, _ in Formatter().parse(spec.effect_key or ""):
+    for text, name, _, _ in Formatter().parse(spec.recovery.effect_key or ""):
         parts.append(text)
         words += text
         if name is not None:
@@ -116,7 +118,7 @@ class EffectKeys:
         """Reserve the effect for the call; or the result of a call that came too late, and rests."""
         over = None if effect.first is None else effect.first.reservation
         job.effect = await self._store.reserve(
-            effect.digest, job.request.action_id, seconds, spec.effect_ttl, over, keep=effect.asked
+            effect.digest, job.request.action_id, seconds, EFFECT_TTL, over, keep=effect.asked
         )
         return self._rests(job, spec, "another call of it began first") if job.effect is None else None
 
@@ -129,11 +131,11 @@ class EffectKeys:
         if own is None or standing not in (Standing.DONE, Standing.FREE):
             return
         says = "" if deed is None else deed.says
-        self._store.settle(own, request.action_id, standing, says, spec.effect_ttl).add_done_callback(_ignored)
+        self._store.settle(own, request.action_id, standing, says, EFFECT_TTL).add_done_callback(_ignored)
 
     def _rests(self, job: Job, spec: ToolSpec, why: str) -> Reading:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))
-        words = f"the effect_key {spec.effect_key} of {spec.name}"
+        words = f"the effect_key {spec.recovery.effect_key} of {spec.name}"
         self._limits.rest(spec.queue, job.request.action_id, seconds, words).add_done_callback(_ignored)
         reading = held_back(job, Reserved(Turn.REST, seconds, words))
         fault = reading.outcome.error

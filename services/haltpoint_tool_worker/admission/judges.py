@@ -165,7 +165,7 @@ class Judges:
         return None
 
     async def _effect(self, case: Case) -> Refusal | None:
-        if case.tool.spec.effect_key is None:
+        if case.tool.spec.recovery.effect_key is None:
             return None
         found = await self._effects.look(case.job, case.tool.spec, case.text, asked=case.asks)
         if isinstance(found, Reading):

@@ -55,7 +55,9 @@ class Limits:
             left -= reserved.seconds
             await asyncio.sleep(reserved.seconds)
             reserved = await ask()
-        names = [name_of(one, spec.name, request.tenant) for one in spec.limits if one.kind is LimitKind.AT_ONCE]
+        names = [
+            name_of(one, spec.name, request.tenant) for one in spec.recovery.limits if one.kind is LimitKind.AT_ONCE
+        ]
         if names:
             job.place = self._places[caller] = Place(spec.queue, caller, tuple(names))
         try:

@@ -11,7 +11,6 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan
 
 DEFAULT_TIMEOUT: Final = 30.0  # seconds
-EFFECT_TTL: Final = 30 * 86400.0  # seconds
 UNDO: Final = "~undo"
 """The end of the name of a tool that undoes the calls of another (E7): no author can declare such a name."""
 ASK_HUMAN: Final = "askHuman"
@@ -74,44 +73,66 @@ class ToolKind(StrEnum):
 _NOT_DECLARED: Final = ("hooks", "inside", "gone")
 
 
-class ToolSpec(Contract):
-    """What a tool declares (A), as it is in the catalogue. Without any effect flag a tool is started at most once.
+class Recovery(Contract):
+    """How calls of a tool are repeated, limited, and known again (E)."""
 
-    By places in the arguments, `provenance` names tool.path or goal, any one of which is enough (C6); `targets` are the
-    places of what says to whom or where, as its worker has marked them (C13). `hooks` are the worker's that match, in
-    the order they run in (H1). `gone` is said by the catalogue, never declared: no worker serves the tool any more; so
-    is `inside`.
-    """
+    retry: Retry | None = None
+    """How often a call that may run again does (E2); None: never."""
+    reconciles: bool = False
+    """The tool can be asked whether a call in doubt happened (E5)."""
+    limits: tuple[Limit, ...] = ()
+    """What all workers together keep to (E6)."""
+    effect_key: str | None = None
+    """Names its one effect, over all chains of a tenant (E6)."""
+
+
+class ToolSpec(Contract):
+    """What a tool declares (A), as it is in the catalogue. Without an effect it is started at most once."""
 
     name: str
+    """As models and plans call it."""
     kind: ToolKind = ToolKind.TOOL
+    """What it is, for people and hooks."""
     description: str = ""
+    """What models read of it."""
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    """JSON Schema of the arguments."""
     result_schema: dict[str, Any] | None = None
+    """JSON Schema of the data of a result; None: any object."""
     read_only: bool = False
+    """It changes nothing."""
     idempotent: bool = False
+    """The same key takes effect once."""
     destructive: bool = False
+    """It runs only under an approval (G)."""
     may_clarify: bool = False
-    repeats: Annotated[bool, Meta(description="the same call may be made again without a question (C6, C14)")] = False
+    """It may ask which thing is meant (B)."""
+    repeats: bool = False
+    """The same call may be made again without a question (C6, C14)."""
     internal: bool = False
+    """No model is offered it."""
     queue: str = "default"
-    timeout: Annotated[Seconds, Meta(description="seconds")] = DEFAULT_TIMEOUT
-    reconciles: Annotated[bool, Meta(description="it can be asked whether a call in doubt happened (E5)")] = False
-    retry: Annotated[Retry | None, Meta(description="how often a call that may run again does (E2)")] = None
-    limits: Annotated[tuple[Limit, ...], Meta(description="what all workers together keep to (E6)")] = ()
-    effect_key: Annotated[str | None, Meta(description="names its one effect, over all chains of a tenant (E6)")] = None
-    effect_ttl: Annotated[Seconds, Meta(description="seconds that the effect is remembered")] = EFFECT_TTL
-    says: Annotated[str | None, Meta(description="what a call did, {name} for an argument or a field (F1)")] = None
-    confirms: Annotated[bool, Meta(description="it has a parameter `confirmed` that only the runtime sets (B7)")] = (
-        False
-    )
+    """The queue whose workers serve it."""
+    timeout: Seconds = DEFAULT_TIMEOUT
+    """Seconds that one run may take."""
+    recovery: Recovery = Recovery()
+    """How its calls are repeated, limited, and known again (E)."""
+    says: str | None = None
+    """What a call did, with {name} for an argument or a field (F1)."""
     provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By place in the arguments its origins, `tool.path` or `goal`, any of which is enough (C6)."""
     targets: tuple[str, ...] = ()
-    foreign: Annotated[tuple[str, ...], Meta(description="places in the data that strangers write (C13)")] = ()
+    """Places in the arguments that say to whom or where, as its worker has marked them (C13)."""
+    foreign: tuple[str, ...] = ()
+    """Places in the data that strangers write (C13)."""
     hooks: tuple[str, ...] = ()
-    plan: Annotated[Plan | None, Meta(description="the steps of a skill that a chain of its own carries out")] = None
-    inside: Annotated[tuple[str, ...], Meta(description="the tools that the chain of an agent may call")] = ()
+    """The hooks of its worker that match, in the order they run in (H1). Not declared."""
+    plan: Plan | None = None
+    """The steps of a skill that a chain of its own carries out."""
+    inside: tuple[str, ...] = ()
+    """The tools that the chain of an agent may call. Not declared."""
     gone: bool = False
+    """No worker serves it any more: the catalogue says so. Not declared."""
 
     @property
     def repeatable(self) -> bool:

@@ -26,7 +26,7 @@ from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.tools import DEFAULT_TIMEOUT, EFFECT_TTL, UNITS, Retry, ToolSpec
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT, UNITS, Recovery, Retry, ToolSpec
 from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.effect_key import checked_effect_key
@@ -64,7 +64,6 @@ class Traits(TypedDict, total=False):
     rate_limit: str | tuple[str, ...]
     at_once: int | str | tuple[int | str, ...]
     effect_key: str
-    effect_ttl: str | float
     one_of: tuple[tuple[str, ...], ...]
     undo: Callable[..., Any]
 
@@ -183,8 +182,6 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             raise DeclarationError(f"{one} and {other} contradict each other{why}")
     if "reconcile" in said and not said.isdisjoint(("read_only", "idempotent")):
         raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
-    if "effect_ttl" in traits and "effect_key" not in traits:
-        raise DeclarationError("effect_ttl needs an effect_key")
     if not _NAME.fullmatch(queue := traits.get("queue", "default")):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
     described = traits.get("description") or inspect.getdoc(function) or ""
@@ -196,14 +193,14 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             result_schema=output.schema,
             queue=queue,
             timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
-            reconciles="reconcile" in traits,
-            retry=_retry(traits.get("retry", Retry())),
-            limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
-            effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
-            effect_ttl=seconds_of(traits.get("effect_ttl", EFFECT_TTL), "effect_ttl"),
+            recovery=Recovery(
+                retry=_retry(traits.get("retry", Retry())),
+                reconciles="reconcile" in traits,
+                limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
+                effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
+            ),
             provenance=inputs.provenance,
             says=checked_says(traits.get("says"), inputs.schema, output.schema),
-            confirms=inputs.confirms,
             targets=inputs.targets,
             foreign=output.foreign,
             **flags,

@@ -15,7 +15,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from haltpoint.contracts.tools import UNDO, Retry, ToolSpec
+from haltpoint.contracts.tools import UNDO, Recovery, Retry, ToolSpec
 from haltpoint.tools.callback import CONTEXT, Callback
 from haltpoint.tools.signature import Inputs
 
@@ -46,7 +46,7 @@ def undo_spec(spec: ToolSpec) -> ToolSpec:
         internal=True,
         queue=spec.queue,
         timeout=spec.timeout,
-        retry=Retry(),
+        recovery=Recovery(retry=Retry()),
     )
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
+from haltpoint.contracts.tools import Limit, LimitKind, Recovery, ToolSpec
 from haltpoint.runtime.store.limits.reserving import LimitStore, Place, Reserved, Turn, name_of
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
@@ -26,7 +26,7 @@ def at_once(calls: int, *, per_tenant: bool = False) -> Limit:
 
 
 def tool(*limits: Limit, queue: str = "mail") -> ToolSpec:
-    return ToolSpec(name="send", queue=queue, limits=limits, timeout=0.1)
+    return ToolSpec(name="send", queue=queue, recovery=Recovery(limits=limits), timeout=0.1)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ async def ask(
 
 
 def place(spec: ToolSpec, number: int, tenant: str | None = None) -> Place:
-    names = tuple(name_of(one, spec.name, tenant) for one in spec.limits if one.kind is LimitKind.AT_ONCE)
+    names = tuple(name_of(one, spec.name, tenant) for one in spec.recovery.limits if one.kind is LimitKind.AT_ONCE)
     return Place(spec.queue, f"c{number}.s.1 worker 0", names)
 
 

@@ -13,7 +13,7 @@ from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanR
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafted, TaskCancelled
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
-from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.tools import Recovery, Retry
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal
@@ -124,7 +124,7 @@ async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk
 
 async def test_a_chain_with_an_action_that_rests_is_read_as_it_was_decided(desk: Desk) -> None:
     watch(desk)
-    desk.tools["note"] = msgspec.structs.replace(desk.tools["note"], retry=Retry())
+    desk.tools["note"] = msgspec.structs.replace(desk.tools["note"], recovery=Recovery(retry=Retry()))
     chain_id = await desk.submit(literal_task(2))
     await desk.decide_all()
     busy = ErrorInfo(ErrorType.RATE_LIMIT, "too many calls", recoverable=True, retry_after=5)

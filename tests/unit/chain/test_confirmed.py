@@ -21,7 +21,7 @@ FORM: dict[str, Any] = {
     "required": ["id"],
     "additionalProperties": False,
 }
-DELETE = spec("delete", read_only=False, parameters=FORM, confirms=True)
+DELETE = spec("delete", read_only=False, parameters=FORM)
 BOOK = spec("book", read_only=False, parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}})
 SURE = Outcome(
     success=True,

@@ -13,7 +13,7 @@ from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
@@ -260,7 +260,7 @@ def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(dec
 
 @pytest.mark.parametrize("rests", [False, True])
 def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root(*, rests: bool) -> None:
-    pay = msgspec.structs.replace(PAY, reconciles=True)
+    pay = msgspec.structs.replace(PAY, recovery=Recovery(reconciles=True))
     story = open_ended(Mode.STRICT, None, pay, *(tool for tool in SKILLED if tool.name != "pay"))
     story.propose(call("settle", who="ann"))
     child = below(story)

@@ -7,11 +7,12 @@ from haltpoint.chain.model.state import next_due
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import Recovery
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
-PAY = spec("pay", read_only=False, reconciles=True, timeout=20.0)
+PAY = spec("pay", read_only=False, recovery=Recovery(reconciles=True), timeout=20.0)
 
 
 def doubt(cause: ErrorType | None = None, **metadata: object) -> Outcome:

@@ -7,14 +7,14 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
-from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.tools import Recovery, Retry
 from haltpoint.contracts.work.plans import Siblings, Step
 from haltpoint.contracts.work.tasks import Budget, Style, Task
 from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
-RETRY = Retry()
-READ, SEND = spec("read", retry=RETRY), spec("send", read_only=False, retry=RETRY)
+RETRY = Recovery(retry=Retry())
+READ, SEND = spec("read", recovery=RETRY), spec("send", read_only=False, recovery=RETRY)
 
 
 def busy(seconds: float | None = 2.0) -> Outcome:
@@ -92,14 +92,17 @@ def test_e2_an_error_that_may_not_run_again_counts_at_once() -> None:
 
 def test_e2_a_tool_says_how_often_and_on_what() -> None:
     for retry, sent in ((Retry(attempts=5), 5), (Retry(attempts=1), 1), (Retry(on=(ErrorType.TIMEOUT,)), 1), (None, 1)):
-        story = Story(Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read", retry=retry))
+        story = Story(
+            Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read", recovery=Recovery(retry=retry))
+        )
         story.submit()
         assert attempts(story, again(ErrorType.SERVER)) == sent
 
 
 def test_e2_the_waits_double_up_to_the_most() -> None:
     story = Story(
-        Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read", retry=Retry(attempts=9, first=1, most=8))
+        Task(goal="x", plan=plan(tool_step("s", call("read")))),
+        spec("read", recovery=Recovery(retry=Retry(attempts=9, first=1, most=8))),
     )
     story.submit()
     for number in range(8):

@@ -24,7 +24,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import Retry
+from haltpoint.contracts.tools import Recovery, Retry
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.store.committing import Loaded
@@ -96,7 +96,7 @@ def with_a_question(number: int) -> Chain:
 
 
 def with_a_rest(number: int) -> Chain:
-    story = Story(Task(plan=plan(tool_step("a"))), spec("note", retry=Retry()))
+    story = Story(Task(plan=plan(tool_step("a"))), spec("note", recovery=Recovery(retry=Retry())))
     story.submit()
     refused = replace(failed(ErrorType.RATE_LIMIT), metadata=Metadata(again=True))
     story.result(refused, f'{{"x":"{number}{"z" * 200_000}"}}')

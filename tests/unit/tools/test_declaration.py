@@ -268,9 +268,9 @@ def send() -> None:
 
 def test_e6_limits_are_read_in_the_words_in_which_they_are_declared() -> None:
     for words in ("10/s", "100/m burst 20", "5/s per tenant", "1/ms", "3/h burst 2 per tenant", "7/d"):
-        (limit,) = register(send, rate_limit=words).spec.limits
+        (limit,) = register(send, rate_limit=words).spec.recovery.limits
         assert str(limit) == words
-    made = register(send, at_once=(4, "1 per tenant"), rate_limit="2/s").spec.limits
+    made = register(send, at_once=(4, "1 per tenant"), rate_limit="2/s").spec.recovery.limits
     assert [(one.kind.value, str(one)) for one in made] == [
         ("at_once", "4"),
         ("at_once", "1 per tenant"),
@@ -293,10 +293,8 @@ def pay(invoice: str, amount: float = 0) -> None:
     """Pay something."""
 
 
-def test_e6_an_effect_key_names_parameters_and_is_remembered_for_thirty_days() -> None:
-    made = register(pay, effect_key="pay:{invoice}").spec
-    assert (made.effect_key, made.effect_ttl) == ("pay:{invoice}", 30 * 86400.0)
-    assert register(pay, effect_key="pay:{invoice}:{amount}", effect_ttl="2d").spec.effect_ttl == 2 * 86400.0
+def test_e6_an_effect_key_names_parameters() -> None:
+    assert register(pay, effect_key="pay:{invoice}").spec.recovery.effect_key == "pay:{invoice}"
 
 
 @pytest.mark.parametrize(
@@ -308,8 +306,6 @@ def test_e6_an_effect_key_names_parameters_and_is_remembered_for_thirty_days() -
         ({"effect_key": "pay"}, "names no parameter"),
         ({"effect_key": ""}, "write it like"),
         ({"effect_key": ("pay", "invoice")}, "write it like"),
-        ({"effect_ttl": "2d"}, "effect_ttl needs an effect_key"),
-        ({"effect_key": "pay:{invoice}", "effect_ttl": "soon"}, "effect_ttl='soon'"),
         ({"effect_key": "pay:{invoice}", "read_only": True}, "read_only and effect_key contradict"),
         ({"effect_key": "pay:{invoice}", "repeats": True}, "repeats and effect_key contradict"),
     ],

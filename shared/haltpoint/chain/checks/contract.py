@@ -85,7 +85,9 @@ def _called(spec: ToolSpec | None) -> list[str]:
 def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
     """The call without `confirmed` where only the runtime sets it (B7): what a model says is no approval."""
     spec = tools.get(call.tool)
-    if spec is None or not spec.confirms or CONFIRMED not in call.arguments:
+    if spec is None or CONFIRMED not in call.arguments:
+        return call
+    if CONFIRMED in spec.parameters.get("properties", ()):
         return call
     arguments = {name: value for name, value in call.arguments.items() if name != CONFIRMED}
     return ProposedCall(tool=call.tool, arguments=arguments)

@@ -212,7 +212,7 @@ def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: Err
     rest = replace(rest, attempts=rest.attempts + 1)
     if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
         return replace(rest, until=work.now + 1) if fault.no_effect else None
-    if fault.error_type is ErrorType.IN_DOUBT and spec.reconciles:
+    if fault.error_type is ErrorType.IN_DOUBT and spec.recovery.reconciles:
         until = _may_be_reconciled(work, spec, fault, rest.attempts)
         return None if until is None else replace(rest, until=until, reconcile=True)
     until = _may_run_again(work, action, spec, outcome, fault, rest.attempts)
@@ -243,7 +243,7 @@ def _may_run_again(
     back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
     idempotent tool's code raised is tried once more.
     """
-    retry = spec.retry
+    retry = spec.recovery.retry
     if retry is None or not outcome.metadata.again or fault.error_type not in retry.on:
         return None
     if attempts >= (min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts):

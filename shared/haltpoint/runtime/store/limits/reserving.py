@@ -71,7 +71,7 @@ class LimitStore:
         """
         times = (round(PATIENCE * 1000), self._lease, deadline)
         args: list[Argument] = [action, caller, *times]
-        for limit in spec.limits:
+        for limit in spec.recovery.limits:
             size, every = limit.calls, 0.0
             if limit.kind is LimitKind.RATE:
                 size, every = limit.burst, limit.seconds * 1000 / limit.calls
