@@ -1,8 +1,8 @@
 """The messages from the executor, each to one service: what it wants of a model, a tool or a person."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract
@@ -21,22 +21,25 @@ class ThoughtRequest(Contract, kw_only=True):
     step_id: str | None = None
     turn: int = 1
     attempt: int = 1
-    deadline: Annotated[int, Meta(description="ms since the epoch; later the thought is of no use")]
-    receipts: Annotated[tuple[str, ...], Meta(description="actions whose receipts the prompt shows, in order")] = ()
+    deadline: int
+    """Ms since the epoch; later the thought is of no use."""
+    receipts: tuple[str, ...] = ()
+    """Actions whose receipts the prompt shows, in order."""
     corrections: tuple[Correction, ...] = ()
-    previous: Annotated[str | None, Meta(description="thought that the corrections, or the answer, are about")] = None
-    answered: Annotated[str | None, Meta(description="what a person said to the question in the previous thought")] = (
-        None
-    )
-    other_model: Annotated[bool, Meta(description="a person wants the other model to try, if there is one (D3)")] = (
-        False
-    )
-    due: Annotated[tuple[tuple[str, ...], ...], Meta(description="what is due in the step: any tool of each (C3)")] = ()
-    may_end: Annotated[bool, Meta(description="end_step is offered (C11)")] = False
-    in_words: Annotated[bool, Meta(description="no tool is offered: the step ends in words (D2)")] = False
-    forced: Annotated[bool, Meta(description="no tool may be called: it has to decide who works on the task (I2)")] = (
-        False
-    )
+    previous: str | None = None
+    """Thought that the corrections, or the answer, are about."""
+    answered: str | None = None
+    """What a person said to the question in the previous thought."""
+    other_model: bool = False
+    """A person wants the other model to try, if there is one (D3)."""
+    due: tuple[tuple[str, ...], ...] = ()
+    """What is due in the step: any tool of each (C3)."""
+    may_end: bool = False
+    """End_step is offered (C11)."""
+    in_words: bool = False
+    """No tool is offered: the step ends in words (D2)."""
+    forced: bool = False
+    """No tool may be called: it has to decide who works on the task (I2)."""
 
 
 class BoundsRequested(Message, kw_only=True, tag="bounds.requested.v1"):
@@ -76,27 +79,31 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         tool: str
         attempt: int = 1
         repeatable: bool = False
-        timeout: Annotated[float, Meta(description="seconds")]
-        deadline: Annotated[int, Meta(description="ms since the epoch")]
-        approval: Annotated[Approval | None, Meta(description="a person's yes to it; a record proves it (G1)")] = None
-        limited: Annotated[int, Meta(description="attempts that a limit held back: they did not run (E6)")] = 0
-        reconcile: Annotated[bool, Meta(description="ask the tool whether it happened, do not run it (E5)")] = False
-        origins: Annotated[
-            tuple[str, ...] | None, Meta(description="actions whose receipts values may come from (C6)")
-        ] = None
+        timeout: float
+        """Seconds."""
+        deadline: int
+        """Ms since the epoch."""
+        approval: Approval | None = None
+        """A person's yes to it; a record proves it (G1)."""
+        limited: int = 0
+        """Attempts that a limit held back: they did not run (E6)."""
+        reconcile: bool = False
+        """Ask the tool whether it happened, do not run it (E5)."""
+        origins: tuple[str, ...] | None = None
+        """Actions whose receipts values may come from (C6)."""
         unasked: str | None = None
-        reasons: Annotated[tuple[Reason, ...] | None, Meta(description="why a person has to approve it first (G5)")] = (
-            None
-        )
-        sources: Annotated[dict[str, Source] | None, Meta(description="place in the arguments -> its source (C13)")] = (
-            None
-        )
-        notes: Annotated[tuple[str, ...] | None, Meta(description="words for the warnings of the receipt")] = None
+        reasons: tuple[Reason, ...] | None = None
+        """Why a person has to approve it first (G5)."""
+        sources: dict[str, Source] | None = None
+        """Place in the arguments -> its source (C13)."""
+        notes: tuple[str, ...] | None = None
+        """Words for the warnings of the receipt."""
         position: int = 0
         tenant: str | None = None
         user: str | None = None
-        context: dict[str, Any] = field(default_factory=dict)
-        private: Annotated[dict[str, Any], Meta(description="for the tool alone (C15)")] = field(default_factory=dict)
+        context: dict[str, Any] = {}
+        private: dict[str, Any] = {}
+        """For the tool alone (C15)."""
 
         def __repr__(self) -> str:
             return Struct.__repr__(replace(self, private={}))

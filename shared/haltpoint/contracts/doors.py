@@ -4,9 +4,13 @@ It reads the same classes that msgspec reads inside. For each it derives a model
 is made when a door is first used.
 """
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterator
 from functools import cache, reduce
+from inspect import cleandoc, getsource
+from itertools import pairwise
 from operator import or_
+from textwrap import dedent
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
@@ -22,20 +26,40 @@ TARGET_MARK: Final = "x-target"
 
 T = TypeVar("T")
 _doors = cache(TypeAdapter)
-_LIMITS = ("gt", "ge", "lt", "le", "min_length", "max_length", "pattern", "description")
+_LIMITS = ("gt", "ge", "lt", "le", "min_length", "max_length", "pattern")
+
+
+def describe(schema: dict[str, Any], kind: type) -> None:
+    """Put the texts below the fields of a class into its JSON Schema."""
+    properties = schema.get("properties", {})
+    for name, text in _texts_of(kind):
+        if name in properties:
+            properties[name]["description"] = text
+
+
+def _texts_of(kind: type) -> Iterator[tuple[str, str]]:
+    for owner in reversed(kind.__mro__):
+        if not owner.__module__.startswith("haltpoint.") or "[" in owner.__name__:
+            continue  # Page[X] has the texts of Page
+        [declared] = ast.parse(dedent(getsource(owner))).body
+        assert isinstance(declared, ast.ClassDef)  # noqa: S101 - it is the source of one
+        for statement, below in pairwise(declared.body):
+            match statement, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    yield name, cleandoc(text)
 
 
 class View(BaseModel):
     """A value that is only shown, over HTTP and in the client."""
 
     # Built when it is first used: a short command shows one view of twenty, and building all took a tenth of its time.
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore", json_schema_extra=describe)
 
 
 class Form(BaseModel):
     """What a person writes down and no service passes on: a query, a file. An unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe)
 
 
 def door(kind: type[T]) -> TypeAdapter[T]:
@@ -86,6 +110,7 @@ def _model_of(source: Any) -> type[BaseModel]:
         validate_by_name=True,
         validate_by_alias=True,
         defer_build=True,  # a fault may have a fault as its cause
+        json_schema_extra=lambda schema: describe(schema, kind),
     )
     declared: dict[str, Any] = {}
     if tag := kind.__struct_config__.tag:

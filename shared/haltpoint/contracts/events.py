@@ -77,11 +77,11 @@ class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
 
         thought_id: str
         plan: Plan | None = None
-        bounds: Annotated[Bounds | None, Meta(description="what the model reads from the goal (C12)")] = None
+        bounds: Bounds | None = None
+        """What the model reads from the goal (C12)."""
         fault: str | None = None
-        question: Annotated[str | None, Meta(description="what the model asks in words in place of a plan (C11)")] = (
-            None
-        )
+        question: str | None = None
+        """What the model asks in words in place of a plan (C11)."""
         usage: Usage = Usage()
 
     data: Data
@@ -113,7 +113,8 @@ class AnswerDrafted(Message, kw_only=True, tag="answer.drafted.v1"):
         thought_id: str
         text: str
         called: tuple[str, ...] = ()
-        faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
+        faults: tuple[str, ...] = ()
+        """What could not be read of the reply, in words."""
         usage: Usage = Usage()
 
     data: Data

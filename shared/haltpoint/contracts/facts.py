@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 
 class FactType(StrEnum):
@@ -42,4 +42,4 @@ class Fact(Struct, frozen=True, gc=False):
     """One thing that became true. `details` holds JSON values only."""
 
     type: FactType
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = {}

@@ -64,10 +64,13 @@ class Pattern(Form):
     """Words of a goal that say something about tools (C2)."""
 
     id: Id
-    pattern: Regex = Field(default="", description="searched in the goal, whatever the case")
-    session: Regex = Field(default="", description="searched in `context.active_session`")
+    pattern: Regex = ""
+    """Searched in the goal, whatever the case."""
+    session: Regex = ""
+    """Searched in `context.active_session`."""
     does: Does = Does.REQUIRE
-    tools: tuple[Name, ...] = Field(default=(), description="globs; of required ones any is enough")
+    tools: tuple[Name, ...] = ()
+    """Globs; of required ones any is enough."""
     reason: str = Field(default="", max_length=500)
     on: bool = True
 
@@ -108,13 +111,18 @@ class PolicyFile(Form):
     """The whole file, with the patterns that are shipped; missing numbers: the settings."""
 
     patterns: tuple[Pattern, ...] = ()
-    blocked_tools: tuple[Name, ...] = Field(default=(), description="names that no model may call")
+    blocked_tools: tuple[Name, ...] = ()
+    """Names that no model may call."""
     messages: Messages = Messages()
-    repeated_effects: Treatments = Field(default=Treatment.ASK, description="calls that were made before (C14)")
-    unasked_effects: Treatments = Field(default=Treatment.ASK, description="calls that the goal does not ask for (C12)")
+    repeated_effects: Treatments = Treatment.ASK
+    """Calls that were made before (C14)."""
+    unasked_effects: Treatments = Treatment.ASK
+    """Calls that the goal does not ask for (C12)."""
     targets: Targets = Targets()
-    approvals: tuple[ApprovalRule, ...] = Field(default=(), description="rules about calls, the first counts (G4)")
-    prices: dict[str, Price] = Field(default={}, description="by the model's name; one that is not here costs nothing")
+    approvals: tuple[ApprovalRule, ...] = ()
+    """Rules about calls, the first counts (G4)."""
+    prices: dict[str, Price] = {}
+    """By the model's name; one that is not here costs nothing."""
     strikes: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     actions_per_turn: int | None = Field(default=None, ge=1)

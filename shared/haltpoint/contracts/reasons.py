@@ -1,9 +1,7 @@
 """Why a person is asked before a call runs (CONTRACT G5), and where a value of a call comes from (C13)."""
 
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from haltpoint.contracts.base import Contract
 
@@ -27,7 +25,8 @@ class Source(Contract):
 
     source: SourceKind
     where: str = ""
-    excerpt: Annotated[str | None, Meta(description="the text around a piece of free text")] = None
+    excerpt: str | None = None
+    """The text around a piece of free text."""
 
 
 class Reach(StrEnum):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Generic
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
 
@@ -62,10 +62,10 @@ class ErrorInfo(Contract):
     recoverable: bool | None = None
     suggestion: str | None = None
     invalid_fields: tuple[str, ...] = ()
-    retry_after: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="seconds")] = None
-    no_effect: Annotated[
-        bool | None, Meta(description="true: nothing has happened; false: an earlier run may have acted (E5)")
-    ] = None
+    retry_after: Annotated[float, Meta(ge=0)] | None = None
+    """Seconds."""
+    no_effect: bool | None = None
+    """True: nothing has happened; false: an earlier run may have acted (E5)."""
     cause: "ErrorInfo | None" = None
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Option(Contract):
     title: str
     subtitle: str = ""
     confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = {}
     value: Any = None
 
 
@@ -136,11 +136,16 @@ class Confirmation(Contract):
     target: Target
     message: str
     preview: str | None = None
-    digest: Annotated[str, Meta(description="of the call that is asked about: an approval holds for no other")] = ""
-    preview_digest: Annotated[str, Meta(description="of what the tool's preview returned, when it has one (G2)")] = ""
-    arguments: Annotated[str | None, Meta(description="JSON text, when hooks changed those of the action")] = None
-    reasons: Annotated[tuple[Reason, ...], Meta(description="why it is asked; all of them are one question (G5)")] = ()
-    expires: Annotated[Seconds | None, Meta(description="seconds until it is open no more, of a rule (G4)")] = None
+    digest: str = ""
+    """Of the call that is asked about: an approval holds for no other."""
+    preview_digest: str = ""
+    """Of what the tool's preview returned, when it has one (G2)."""
+    arguments: str | None = None
+    """JSON text, when hooks changed those of the action."""
+    reasons: tuple[Reason, ...] = ()
+    """Why it is asked; all of them are one question (G5)."""
+    expires: Seconds | None = None
+    """Seconds until it is open no more, of a rule (G4)."""
     on_timeout: OnTimeout = OnTimeout.FAIL
 
 
@@ -195,7 +200,7 @@ class Below(Contract):
     """What it has done (F1)."""
     not_done: tuple[NotDone, ...] = ()
     """What it has not done (F1)."""
-    ledger: Ledger = field(default_factory=dict)
+    ledger: Ledger = {}
     """What it has added to the ledger (C14)."""
     left_out: tuple[LeftOut, ...] = ()
     """Promises that an agent left out (C11)."""
@@ -240,7 +245,7 @@ class Metadata(Contract):
     """The person who gave the result, when one did (D3 manual)."""
     deed: DeedWords | None = None
     """What a call with an effect did (F1)."""
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, Source] = {}
     """By places in the arguments, where their values come from (C13)."""
     below: Below = Below()
     """What the chain below has done, when one carried the call out."""
@@ -285,4 +290,4 @@ class Outcome(Contract):
 class ToolResult(Outcome, Generic[Data]):
     """A whole result as tools return it and readers see it: the outcome and its data."""
 
-    data: Data = field(default_factory=dict)  # type: ignore[assignment]
+    data: Data = {}  # type: ignore[assignment]

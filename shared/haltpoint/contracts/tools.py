@@ -50,7 +50,8 @@ class Limit(Contract):
 
     kind: LimitKind
     calls: Count
-    seconds: Annotated[Seconds, Meta(description="of a rate")] = 1.0
+    seconds: Seconds = 1.0
+    """Of a rate."""
     burst: Count = 1
     per_tenant: bool = False
 
@@ -119,7 +120,7 @@ class ToolSpec(Contract):
     """How its calls are repeated, limited, and known again (E)."""
     says: str | None = None
     """What a call did, with {name} for an argument or a field (F1)."""
-    provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    provenance: dict[str, tuple[str, ...]] = {}
     """By place in the arguments its origins, `tool.path` or `goal`, any of which is enough (C6)."""
     targets: tuple[str, ...] = ()
     """Places in the arguments that say to whom or where, as its worker has marked them (C13)."""

@@ -61,7 +61,7 @@ def test_e7_deeds_of_the_chains_below_are_undone_too() -> None:
         {"action_id": f"c~s-2.s.{n}", "tool": "send", "says": "Sent", "at": f"1970-01-01T00:00:01.00{at}Z"}
         for n, at in ((1, 5), (2, 9))
     ]
-    whole = record(sent(7), action("tell_all", receipt=receipt(deeds=inside), child=True))
+    whole = record(sent(7), action("tell_all", receipt=receipt(below={"deeds": inside}), child=True))
     assert ids(undoing(whole, (), TOOLS).view)[0] == ["c~s-2.s.2", "c.s.1", "c~s-2.s.1"]
 
 

@@ -66,12 +66,16 @@ class ApprovalRule(Form):
     """One rule. The first one counts whose tools, tenant and conditions all fit a call."""
 
     id: Id
-    tools: tuple[Name, ...] = Field(min_length=1, description="globs")
+    tools: tuple[Name, ...] = Field(min_length=1)
+    """Globs."""
     tenant: Name | None = None
-    when: dict[Place, Condition] = Field(default={}, description="places in the arguments")
+    when: dict[Place, Condition] = {}
+    """Places in the arguments."""
     does: Verdict = Verdict.ASK
-    reason: str = Field(default="", max_length=500, description="words for the person, or for the model")
-    expires: Seconds | None = Field(default=None, description="how long the question stays open")
+    reason: str = Field(default="", max_length=500)
+    """Words for the person, or for the model."""
+    expires: Seconds | None = None
+    """How long the question stays open."""
     on_timeout: OnTimeout = OnTimeout.FAIL
     report_only: bool = False
 

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from haltpoint.contracts.base import Contract
 
@@ -16,7 +14,8 @@ class Approval(Contract):
     `by` saw.
     """
 
-    digest: Annotated[str, Meta(description="of the call that a person approved: it holds for no other")]
+    digest: str
+    """Of the call that a person approved: it holds for no other."""
     by: str = ""
     proposed: str | None = None
     edited_by: str = ""

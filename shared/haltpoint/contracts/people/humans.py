@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from haltpoint.contracts.base import Contract, Strict
@@ -80,21 +80,26 @@ class Question(Contract, kw_only=True):
     action_id: str = ""
     tool: str = ""
     options: tuple[Option, ...] = ()
-    form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the value that is asked for")] = None
-    arguments: Annotated[str, Meta(description="JSON text of the call that is asked about")] = ""
+    form: dict[str, Any] | None = None
+    """JSON Schema of the value that is asked for."""
+    arguments: str = ""
+    """JSON text of the call that is asked about."""
     preview: str | None = None
-    approved_preview: Annotated[str | None, Meta(description="the preview of an approval that no longer fits (G3)")] = (
-        None
-    )
-    digest: Annotated[str, Meta(description="of the call that is asked about")] = ""
-    preview_digest: Annotated[str, Meta(description="of what the tool's preview returned")] = ""
+    approved_preview: str | None = None
+    """The preview of an approval that no longer fits (G3)."""
+    digest: str = ""
+    """Of the call that is asked about."""
+    preview_digest: str = ""
+    """Of what the tool's preview returned."""
     priority: str | None = None
-    strikes: Annotated[tuple[Strike, ...], Meta(description="what the model said each time (D3)")] = ()
-    reasons: Annotated[tuple[Reason, ...], Meta(description="why a confirmation is asked for (G5)")] = ()
-    sources: Annotated[dict[str, Source], Meta(description="where the values of the call come from (C13)")] = field(
-        default_factory=dict
-    )
-    path: Annotated[tuple[str, ...], Meta(description="the agents that led to it, from the root's down (I4)")] = ()
+    strikes: tuple[Strike, ...] = ()
+    """What the model said each time (D3)."""
+    reasons: tuple[Reason, ...] = ()
+    """Why a confirmation is asked for (G5)."""
+    sources: dict[str, Source] = {}
+    """Where the values of the call come from (C13)."""
+    path: tuple[str, ...] = ()
+    """The agents that led to it, from the root's down (I4)."""
     asked_at: int
     deadline: int
 

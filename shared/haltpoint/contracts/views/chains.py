@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any, Generic
 
-from msgspec import field
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict, TypeVar
 
@@ -102,18 +101,20 @@ class RequestView(View):
     status: RequestStatus
     question: str
     goal: str = ""
-    step: str = Field(default="", description="what the step is to do, in words")
+    step: str = ""
+    """What the step is to do, in words."""
     options: tuple[Option, ...] = ()
     form: dict[str, Any] | None = Field(default=None, validation_alias="schema", serialization_alias="schema")
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, Any] = {}
     preview: str | None = None
     approved_preview: str | None = None
-    digest: str = Field(default="", description="of the call that is asked about: an approval holds for no other")
+    digest: str = ""
+    """Of the call that is asked about: an approval holds for no other."""
     preview_digest: str = ""
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
-    sources: dict[str, Source] = Field(default_factory=dict)
+    sources: dict[str, Source] = {}
     path: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     asked_at: datetime
     closed_at: datetime | None = Field(default=None, exclude_if=_is_none)
@@ -203,9 +204,8 @@ class ChainView(ChainSummary):
     conversation_id: str | None = None
     current: CurrentView | None = None
     summary: str
-    bounds: ChainBounds | None = Field(
-        default=None, description="what the goal asks of tools, and says against them (C12)"
-    )
+    bounds: ChainBounds | None = None
+    """What the goal asks of tools, and says against them (C12)."""
     stopped: str | None = None
     routed: RoutedView | None = Field(default=None, exclude_if=_is_none)
     routed_before: tuple[RoutedView, ...] = Field(default=(), exclude_if=_is_empty)
@@ -236,4 +236,4 @@ class EventView(Contract, omit_defaults=False):
     id: str
     at: datetime
     type: str
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = {}

@@ -130,7 +130,8 @@ class ToolView(View):
     internal: bool
     queue: str
     timeout: float
-    plan: Plan | None = Field(default=None, description="the steps of a skill that a chain of its own carries out")
+    plan: Plan | None = None
+    """The steps of a skill that a chain of its own carries out."""
     provenance: dict[str, tuple[str, ...]]
     targets: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()

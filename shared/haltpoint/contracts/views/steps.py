@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
-
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.results import ToolResult
@@ -22,8 +20,8 @@ class ActionView(View):
 
     id: str
     tool: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    sources: dict[str, Source] = Field(default_factory=dict)
+    arguments: dict[str, Any] = {}
+    sources: dict[str, Source] = {}
     ran: dict[str, Any] | None = None
     status: str
     repeats: str = ""
@@ -55,7 +53,7 @@ class ActionRecord(View):
     step: int
     step_id: str
     tool: str
-    input: dict[str, Any] = Field(default_factory=dict)
+    input: dict[str, Any] = {}
     status: str
     repeats: str = ""
     expected: str = ""
@@ -63,7 +61,7 @@ class ActionRecord(View):
     error: ActionError | None = None
     duration_ms: int | None = None
     attempts: int = 1
-    sources: dict[str, Source] = Field(default_factory=dict)
+    sources: dict[str, Source] = {}
     tokens: int | None = None
     by: str = ""
 
@@ -129,7 +127,8 @@ class StepView(View):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     promises: tuple[PromiseView, ...] = ()
-    result: Any = Field(default=None, description="data of the last successful receipt, else the last words")
+    result: Any = None
+    """Data of the last successful receipt, else the last words."""
     thoughts: tuple[ThoughtView, ...] = ()
     actions: tuple[ActionView, ...] = ()
     violations: tuple[ViolationView, ...] = ()

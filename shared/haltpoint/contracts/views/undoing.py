@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-from pydantic import Field
-
 from haltpoint.contracts.answers import Deed
 from haltpoint.contracts.doors import View
 
@@ -21,13 +19,17 @@ class LeftView(View):
     action_id: str | None
     tool: str
     says: str
-    why: WhyLeft = Field(description="its tool declares no undo; or it is unknown whether it, or its undo, happened")
+    why: WhyLeft
+    """Its tool declares no undo; or it is unknown whether it, or its undo, happened."""
 
 
 class UndoView(View):
     """What undoing a chain does: the deeds of the chain and of those below it."""
 
-    chain_id: str | None = Field(description="the chain that undoes; null when nothing is left to undo")
-    undoes: tuple[Deed, ...] = Field(default=(), description="what it undoes, in this order")
-    undone: tuple[Deed, ...] = Field(default=(), description="what was undone before")
+    chain_id: str | None
+    """The chain that undoes; null when nothing is left to undo."""
+    undoes: tuple[Deed, ...] = ()
+    """What it undoes, in this order."""
+    undone: tuple[Deed, ...] = ()
+    """What was undone before."""
     left: tuple[LeftView, ...] = ()

@@ -14,7 +14,7 @@ tools = ["find_invoice", "refund"]
 
 from typing import Annotated, Any
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from haltpoint.contracts.base import Count, Seconds, Strict
 from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor, under_our_names
@@ -38,8 +38,10 @@ class ModelEndpoint(Strict):
     base_url: Annotated[str, Meta(pattern="^https?://", max_length=2000)] | None = None
     provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
-    timeout: Annotated[Seconds, Meta(description="seconds that one reply may take")] = 60.0
-    max_tokens: Annotated[Count, Meta(description="tokens of one reply")] = 2048
+    timeout: Seconds = 60.0
+    """Seconds that one reply may take."""
+    max_tokens: Count = 2048
+    """Tokens of one reply."""
 
     def __post_init__(self) -> None:
         if self.base_url is None and self.provider is None:
@@ -68,11 +70,13 @@ class Agent(Strict):
     agents: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
     mode: Mode | None = None
     style: Style | None = None
-    strikes: Annotated[Count | None, Meta(description="violations in a row until a person decides (D3)")] = None
+    strikes: Count | None = None
+    """Violations in a row until a person decides (D3)."""
     max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
     budget: Budget = Budget()
     skills: Annotated[tuple[Annotated[str, Meta(pattern=r"[^\W_]", max_length=100)], ...], Meta(max_length=100)] = ()
-    verbose: Annotated[bool, Meta(description="prompts and replies go into the planner's log")] = False
+    verbose: bool = False
+    """Prompts and replies go into the planner's log."""
 
     @classmethod
     def arriving(cls, raw: Any) -> Any:
@@ -87,7 +91,7 @@ class Agents(Strict):
     """The whole file."""
 
     agents: tuple[Agent, ...] = ()
-    models: dict[Name, ModelEndpoint] = field(default_factory=dict)
+    models: dict[Name, ModelEndpoint] = {}
     supervisor: Supervisor | None = None
 
     def named(self, name: str | None) -> Agent | None:

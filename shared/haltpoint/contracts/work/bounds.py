@@ -17,13 +17,16 @@ EVERY: Final = "*"
 class Bounds(Strict):
     """One reading of a goal: names of tools, and conditions in words. A missing list was not read."""
 
-    required_tools: Annotated[Names | None, Meta(description="each must succeed")] = None
-    optional_tools: Annotated[Names | None, Meta(description="may be called without a question")] = None
-    ask_before: Annotated[Names | None, Meta(description="a person is asked before each call")] = None
-    forbidden: Annotated[Names | None, Meta(description="are not called")] = None
-    conditions: Annotated[
-        Names | None, Meta(description="words that limit an effect and that no tool name can say")
-    ] = None
+    required_tools: Names | None = None
+    """Each must succeed."""
+    optional_tools: Names | None = None
+    """May be called without a question."""
+    ask_before: Names | None = None
+    """A person is asked before each call."""
+    forbidden: Names | None = None
+    """Are not called."""
+    conditions: Names | None = None
+    """Words that limit an effect and that no tool name can say."""
 
 
 class SaidBy(StrEnum):

@@ -1,9 +1,5 @@
 """Receipts that other chains of the same root know: they go down with a task, and up with a report (CONTRACT C13)."""
 
-from typing import Annotated
-
-from msgspec import Meta
-
 from haltpoint.contracts.base import Contract
 
 
@@ -14,4 +10,5 @@ class KnownReceipt(Contract):
     tool: str
     arguments: str
     data: str
-    by: Annotated[str | None, Meta(description="the person who gave it; None: a tool")] = None
+    by: str | None = None
+    """The person who gave it; None: a tool."""

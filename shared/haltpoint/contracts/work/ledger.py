@@ -1,9 +1,6 @@
 """The ledger of a root chain (CONTRACT C14): what became of a call, known again by its signature."""
 
 from enum import StrEnum
-from typing import Annotated
-
-from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 
@@ -28,8 +25,10 @@ class Entry(Contract):
     tool: str
     action_id: str
     became: Became
-    at: Annotated[int, Meta(description="ms since the epoch when it became so")] = 0
-    words: Annotated[str, Meta(description="what a person said with a no")] = ""
+    at: int = 0
+    """Ms since the epoch when it became so."""
+    words: str = ""
+    """What a person said with a no."""
 
 
 Ledger = dict[str, Entry]

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from haltpoint.contracts.base import STEP_ID, Count, Strict
@@ -51,7 +51,7 @@ class ProposedCall(Strict):
     """
 
     tool: Annotated[str, Meta(min_length=1, max_length=128)]
-    arguments: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, Any] = {}
     optional: bool = False
     expected: Annotated[str, Meta(max_length=MOST_EXPECTED)] = ""
 
@@ -73,8 +73,10 @@ class Step(Strict):
     expected_outcome: str | None = None
     tool_validation_mode: ValidationMode | None = None
     dependencies: tuple[str, ...] = ()
-    optional: Annotated[bool, Meta(description="it may end without what it promises (C11)")] = False
-    each: Annotated[bool, Meta(description="it continues behind its promises, until words or end_step (C3)")] = False
+    optional: bool = False
+    """It may end without what it promises (C11)."""
+    each: bool = False
+    """It continues behind its promises, until words or end_step (C3)."""
     actions: tuple[ProposedCall, ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
     may_fail: bool = False

@@ -14,7 +14,7 @@ agent = "billing"
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from haltpoint.contracts.base import Contract, Strict
 
@@ -57,8 +57,9 @@ class Rule(Strict):
 
     id: Name
     agent: Name
-    match: Annotated[str, Meta(max_length=10_000, description="a regular expression, searched in the goal")] = ""
-    context: dict[str, Any] = field(default_factory=dict)
+    match: Annotated[str, Meta(max_length=10000)] = ""
+    """A regular expression, searched in the goal."""
+    context: dict[str, Any] = {}
 
 
 class Supervisor(Strict):
@@ -81,7 +82,8 @@ class Supervisor(Strict):
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
     max_iterations: Annotated[int, Meta(ge=1, le=20)] = 10
-    verbose: Annotated[bool, Meta(description="prompts and replies of routing go into the planner's log")] = False
+    verbose: bool = False
+    """Prompts and replies of routing go into the planner's log."""
 
     @classmethod
     def arriving(cls, raw: Any) -> Any:

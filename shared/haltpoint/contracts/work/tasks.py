@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Seconds, Strict
@@ -43,10 +43,13 @@ class Budget(Strict):
     acted on.
     """
 
-    turns: Annotated[Count | None, Meta(description="proposals of steps; plan and answer are no turns")] = None
-    actions: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="0: it may call nothing")] = None
+    turns: Count | None = None
+    """Proposals of steps; plan and answer are no turns."""
+    actions: Annotated[int, Meta(ge=0)] | None = None
+    """0: it may call nothing."""
     tokens: Count | None = None
-    cost: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="in the currency of the price table")] = None
+    cost: Annotated[float, Meta(gt=0)] | None = None
+    """In the currency of the price table."""
     seconds: Seconds | None = None
 
 
@@ -91,7 +94,7 @@ class Handed(Contract):
     """How its agent works on it; None: no agent does."""
     above: tuple[str, ...] = ()
     """The agents above that handed it on, from the root's down (I4)."""
-    ledger: Ledger = field(default_factory=dict)
+    ledger: Ledger = {}
     """What the chains of its root have done so far (C14)."""
     known: tuple[KnownReceipt, ...] = ()
     """Receipts of the chains above (C13)."""
@@ -108,9 +111,9 @@ class Task(Strict):
     """Who works on it; None: the supervisor decides, or the agent without a name."""
     conversation_id: Annotated[str, Meta(max_length=256)] | None = None
     """The conversation that it belongs to: earlier goals, answers and deeds are in its prompts."""
-    context: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, Any] = {}
     """What the caller knows, never a model; its values are known (C13)."""
-    private: dict[str, Any] = field(default_factory=dict)
+    private: dict[str, Any] = {}
     """Context for tools alone, as `ctx.private`: no model, view or log has it (C15)."""
     style: Style = Style.PLAN
     """How it is worked on without a plan."""

@@ -1,9 +1,7 @@
 """Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
-from typing import Annotated, Final
-
-from msgspec import Meta
+from typing import Final
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.plans import ProposedCall
@@ -37,11 +35,12 @@ class Proposal(Contract):
 
     content: str = ""
     calls: tuple[ProposedCall, ...] = ()
-    repaired: Annotated[bool, Meta(description="the JSON had to be repaired (C9)")] = False
-    faults: Annotated[tuple[str, ...], Meta(description="what could not be read of the reply, in words")] = ()
-    shown: Annotated[bool, Meta(description="the words show calls: the model is asked once more, without a strike")] = (
-        False
-    )
+    repaired: bool = False
+    """The JSON had to be repaired (C9)."""
+    faults: tuple[str, ...] = ()
+    """What could not be read of the reply, in words."""
+    shown: bool = False
+    """The words show calls: the model is asked once more, without a strike."""
 
 
 class Violation(StrEnum):
