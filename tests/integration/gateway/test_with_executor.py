@@ -191,8 +191,6 @@ async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
     (send,) = [row for row in stats.tools if row.name == "send_message"]
     assert (lookup.asked, lookup.answered, lookup.none, lookup.corrections) == (1, 1, 0, 0)
     assert (send.asked, send.corrections) == (0, 1)
-    (day,) = stats.days
-    assert (day.asked, day.answered, day.corrections) == (1, 1, 1)
 
 
 async def test_feedback_names_what_is_there(client: Client) -> None:

@@ -1,20 +1,18 @@
-"""The failure history (CONTRACT D5): counted with what is committed, once, whatever is repeated."""
+"""The failure history: counted with what is committed, once, whatever is repeated."""
 
 from collections import Counter
-from datetime import UTC, datetime
 
 from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain, Routing
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import thought_id
-from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.events import ActionProposed, TaskSubmitted, ToolCompleted
+from haltpoint.contracts.events import ActionProposed, Message, TaskSubmitted, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
-from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
@@ -23,41 +21,17 @@ from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
 FAILED = Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.PERMISSION, "no"))
+CHAIN = Chain(id="c", task=Task(goal="x"))
+OF_BILLING = Chain(id="c", task=Task(goal="x", agent="billing"))
+OF_SUPERVISOR = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
+SUBMITTED = TaskSubmitted(id="c", source="x", subject="c", data=CHAIN.task)
+BEGUN = Fact(FactType.CHAIN_STARTED, {"agent": "billing"})
+FAILS = Fact(FactType.CHAIN_FAILED, {"code": "HP-201"})
 
 
-async def counted(desk: Desk) -> tuple[int, int]:
-    found = await History(desk.redis, desk.topology).read(1)
-    (day,) = found.days
-    (row,) = found.tools
-    assert (row.calls, row.failures) == (day.calls, day.failures)
-    return row.calls, row.failures
-
-
-async def test_d5_every_call_is_counted_once(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        for _ in range(2):
-            await desk.submit(literal_task(3))
-        await desk.run()
-        assert await counted(desk) == (6, 0)
-        await desk.submit(literal_task(3))
-        await desk.decide_all()
-        await desk.work_all(FAILED)
-        await desk.decide_all()
-        assert await counted(desk) == (7, 1)
-
-
-async def test_d5_what_was_counted_is_forgotten_after_a_month(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        await desk.submit(literal_task(1))
-        await desk.run()
-        (key,) = await desk.redis.keys("*:stats:*")
-        assert 30 * 86400 < await desk.redis.ttl(key) <= 31 * 86400
-
-
-async def test_d5_a_history_without_calls_is_empty(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        found = await History(desk.redis, desk.topology).read(30)
-        assert (found.tools, found.models, len(found.days)) == ((), (), 30)
+def proposed(step: str = "s") -> ActionProposed:
+    data = ActionProposed.Data(thought_id="t", step_id=step, proposal=Proposal(), usage=Usage(model="m"))
+    return ActionProposed(id="t/reply", source="x", subject="c", data=data)
 
 
 def violated(thought: str, violation: Violation, **more: str | bool) -> Fact:
@@ -65,23 +39,61 @@ def violated(thought: str, violation: Violation, **more: str | bool) -> Fact:
     return Fact(FactType.CONTRACT_VIOLATED, details)
 
 
-def counts_of(*facts: Fact, case: tuple[Strike, ...] = (), agent: str | None = None) -> Counter[str]:
-    chain = Chain(id="c", task=Task(goal="x", agent=agent), case=case)
-    data = ActionProposed.Data(thought_id="t", step_id="s", proposal=Proposal(), usage=Usage(model="m"))
-    message = ActionProposed(id="t/reply", source="x", subject="c", data=data)
+def counts_of(*facts: Fact, chain: Chain = CHAIN, message: Message = SUBMITTED) -> Counter[str]:
     counts: Counter[str] = Counter()
     count(counts, chain, message, Decision(chain, facts=facts))
     return counts
 
 
-def test_d5_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> None:
+async def calls_and_failures(desk: Desk) -> tuple[int, int]:
+    (row,) = (await History(desk.redis, desk.topology).read(1)).tools
+    return row.calls, row.failures
+
+
+async def test_every_call_is_counted_once(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        for _ in range(2):
+            await desk.submit(literal_task(3))
+        await desk.run()
+        assert await calls_and_failures(desk) == (6, 0)
+        await desk.submit(literal_task(3))
+        await desk.decide_all()
+        await desk.work_all(FAILED)
+        await desk.decide_all()
+        assert await calls_and_failures(desk) == (7, 1)
+
+
+async def test_the_counters_of_a_day_are_forgotten_after_a_month(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        await desk.submit(literal_task(1))
+        await desk.run()
+        (key,) = await desk.redis.keys("*:stats:*")
+        assert 30 * 86400 < await desk.redis.ttl(key) <= 31 * 86400
+
+
+async def test_a_history_without_calls_is_empty(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        found = await History(desk.redis, desk.topology).read(30)
+        assert (found.tools, found.models, (found.until - found.since).days) == ((), (), 29)
+
+
+async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(redis: Redis) -> None:
+    async with desk_at(redis) as desk:
+        desk_day = (await desk.redis.time())[0] // 86_400
+        fields = {"tool:calls:look": 5, "tool:failures:look": 1, "tool:clarified:look": 2, "tool:calls:send": 3}
+        await desk.redis.hset(desk.topology.key(0, "stats", str(desk_day)), mapping=fields)
+        look, send = (await History(desk.redis, desk.topology).read(1, {"look", "gone"})).tools
+        assert (look.direct, send.direct) == (2, 0)
+
+
+def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> None:
     thought = thought_id("c", "s", 1, 1)
     facts = (
         violated(thought, Violation.BAD_ARGUMENTS, tool="send"),
         violated(thought, Violation.UNKNOWN_TOOL, tool="invented"),
         violated(thought, Violation.NO_CALL, tool="write_file"),
     )
-    assert counts_of(*facts) == {
+    assert counts_of(*facts, message=proposed()) == {
         "model:calls:m": 1,
         "model:violations:m": 3,
         "model:strikes:m": 1,
@@ -91,110 +103,54 @@ def test_d5_violations_are_counted_by_model_and_tool_and_strikes_by_thought() ->
         "tool:violations:write_file": 1,
     }
     again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
-    assert "model:strikes:m" not in counts_of(*facts, case=(again,))
-    told = counts_of(violated(thought, Violation.BAD_ARGUMENTS, counted=False))
+    struck = structs.replace(CHAIN, case=(again,))
+    assert "model:strikes:m" not in counts_of(*facts, chain=struck, message=proposed())
+    told = counts_of(violated(thought, Violation.BAD_ARGUMENTS, counted=False), message=proposed())
     assert (told["model:violations:m"], told["model:strikes:m"]) == (1, 0)
 
 
-def test_d5_a_supervisors_wrong_call_counts_for_the_tool_and_a_wrong_agent_for_none() -> None:
-    facts = (
+def test_a_supervisors_wrong_call_counts_for_the_tool_and_a_wrong_agent_for_none() -> None:
+    told = counts_of(
         violated("t1", Violation.UNKNOWN_TOOL, tool="returns"),
         violated("t2", Violation.NOT_ALLOWED, tool="billing", agent=True),
-        violated("t3", Violation.BAD_ARGUMENTS, tool="billing", agent=True),
         violated("t4", Violation.BAD_ARGUMENTS, tool="find_order", counted=False),
+        chain=OF_SUPERVISOR,
+        message=proposed(),
     )
-    told = counts_of(*facts, agent=SUPERVISOR)
     assert [name for name in told if name.startswith("tool:")] == ["tool:violations:find_order"]
-    assert told["model:violations:m"] == 4
+    assert told["model:violations:m"] == 3
 
 
-def test_d5_an_escalation_is_counted_for_what_is_missing() -> None:
-    told = {"request_id": "c.r1", "reason": "no", "strikes": 3, "missing": ["send"]}
-    assert counts_of(Fact(FactType.CHAIN_ESCALATED, told)) == {
-        "model:calls:m": 1,
-        "model:escalations:m": 1,
-        "tool:escalations:send": 1,
-    }
+def test_an_escalation_is_counted_for_the_missing_tools() -> None:
+    escalated = Fact(
+        FactType.CHAIN_ESCALATED, {"request_id": "c.r1", "reason": "no", "strikes": 3, "missing": ["send"]}
+    )
+    assert counts_of(escalated) == {"model:escalations:?": 1, "tool:escalations:send": 1}
 
 
-def test_d5_what_a_person_gave_is_no_call() -> None:
+def test_an_outcome_that_a_person_gave_is_no_call() -> None:
     given = {"tool": "send", "by": "ada", "next_action": "continue"}
-    assert "tool:calls:send" not in counts_of(Fact(FactType.ACTION_COMPLETED, given))
+    assert counts_of(Fact(FactType.ACTION_COMPLETED, given)) == {}
 
 
-def counts_of_agent(chain: Chain, *facts: Fact, before: Chain | None = None) -> Counter[str]:
-    message = TaskSubmitted(id="c", source="x", subject="c", data=chain.task)
-    counts: Counter[str] = Counter()
-    count(counts, before or chain, message, Decision(chain, facts=facts))
-    return counts
-
-
-def test_chains_decisions_and_questions_are_counted_by_agent() -> None:
-    chain = Chain(id="c", task=Task(goal="x", agent="billing"), created_at=1000, updated_at=4000)
-    begun = Fact(FactType.CHAIN_STARTED, {"agent": "billing"})
-    asked = Fact(FactType.REQUEST_OPENED, {"request_id": "c.r1", "kind": "input"})
-    failed = Fact(FactType.CHAIN_FAILED, {"code": "HP-201"})
-    assert counts_of_agent(chain, begun, asked, failed) == {
-        "agent:begun:billing": 1,
-        "agent:asked:billing": 1,
-        "agent:ended:billing": 1,
-        "agent:failures:billing": 1,
-        "agent:ms:billing": 3000,
-        "open:billing": 0,
-        "tool:asked:?": 1,
-    }
-    gone = Fact(FactType.CHAIN_FAILED, {"code": "HP-216"})
-    assert counts_of_agent(chain, Fact(FactType.CHAIN_STARTED, {}), gone) == {}, "there is no such agent"
-    under_way = structs.replace(chain, status=ChainStatus.EXECUTING)
-    assert counts_of_agent(chain, gone, before=under_way)["agent:ended:billing"] == 1, "its file is gone"
-    told = Routed(target_agent="billing", strategy=Strategy.LLM, timestamp=1)
-    routed = Fact(FactType.CHAIN_ROUTED, in_full(told))
-    assert counts_of_agent(chain, routed) == {"agent:routed:billing": 1}
-    before = structs.replace(chain, routing=Routing(decisions=1))
-    assert counts_of_agent(chain, routed, before=before)["agent:rerouted:billing"] == 1
+def test_open_chains_are_counted_by_agent_from_the_moment_at_which_one_is_at_work() -> None:
+    assert counts_of(BEGUN, chain=OF_BILLING) == {"open:billing": 1}
+    assert counts_of(BEGUN, FAILS, chain=OF_BILLING) == {"open:billing": 0}
+    assert counts_of(Fact(FactType.CHAIN_STARTED, {}), FAILS, chain=OF_BILLING) == {}, "there is no such agent"
+    under_way = structs.replace(OF_BILLING, status=ChainStatus.EXECUTING)
+    assert counts_of(FAILS, chain=under_way) == {"open:billing": -1}
+    assert counts_of(*map(Fact, (FactType.CHAIN_STARTED, FactType.CHAIN_COMPLETED))) == {}, "I5"
 
 
 def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
-    counts: Counter[str] = Counter()
-    chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
     done = Fact(FactType.ACTION_COMPLETED, {"tool": ROUTE, "next_action": "continue"})
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(below=Below(agent="billing")))
-    told = ToolCompleted(
-        id="d", source="x", subject="c", data=ToolCompleted.Data(action_id="c.route.1", outcome=outcome)
-    )
-    count(counts, chain, told, Decision(chain, facts=(done,)))
-    choice = ActionProposed.Data(thought_id="t", step_id="", proposal=Proposal())
-    count(counts, chain, ActionProposed(id="t/reply", source="x", subject="c", data=choice), Decision(chain))
-    assert counts == {}
+    data = ToolCompleted.Data(action_id="c.route.1", outcome=outcome)
+    completed = ToolCompleted(id="d", source="x", subject="c", data=data)
+    assert counts_of(done, chain=OF_SUPERVISOR, message=completed) == {}
+    assert counts_of(chain=OF_SUPERVISOR, message=proposed(step="")) == {}
 
 
-def test_questions_of_routing_are_the_supervisors_and_its_wrong_names_are_no_tools() -> None:
-    chain = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
+def test_a_question_of_routing_is_about_the_supervisor() -> None:
     asked = Fact(FactType.REQUEST_OPENED, {"request_id": "c.r1", "kind": "clarification"})
-    wrong = violated("c.route.t1.1", Violation.NOT_ALLOWED, tool="billing", agent=True)
-    assert counts_of_agent(chain, asked, wrong) == {
-        "agent:asked:supervisor": 1,
-        "tool:asked:supervisor": 1,
-        "tool:clarified:supervisor": 1,
-        "model:violations:?": 1,
-        "model:strikes:?": 1,
-    }
-
-
-def test_i5_without_agents_nothing_is_counted_by_agent() -> None:
-    chain = Chain(id="c", task=Task(goal="x"))
-    facts = (FactType.CHAIN_STARTED, FactType.CHAIN_COMPLETED)
-    assert counts_of_agent(chain, *map(Fact, facts)) == {}
-
-
-async def test_the_history_has_a_row_for_each_agent(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        assert (await History(desk.redis, desk.topology).read(1)).model_dump().keys().isdisjoint({"agents"})
-        day = (datetime.now(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
-        counted = {"begun": 3, "ended": 2, "failures": 1, "ms": 5000, "routed": 3, "rerouted": 1, "asked": 4}
-        fields = {f"agent:{what}:billing": number for what, number in counted.items()} | {"agent:begun:legal": 1}
-        await desk.redis.hset(desk.topology.key(0, "stats", str(day)), mapping=fields)
-        billing, legal = (await History(desk.redis, desk.topology).read(1)).agents
-        numbers = {"chains": 3, "failures": 1, "routed": 3, "rerouted": 1, "asked": 4, "mean_ms": 2500}
-        assert billing.model_dump() == {"name": "billing", **numbers}
-        assert (legal.name, legal.chains, legal.mean_ms) == ("legal", 1, None)
+    assert counts_of(asked, chain=OF_SUPERVISOR) == {"tool:asked:supervisor": 1, "tool:clarified:supervisor": 1}

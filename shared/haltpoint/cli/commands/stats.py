@@ -1,4 +1,4 @@
-"""`haltpoint stats`: the failure history, by tool, model, agent and day."""
+"""`haltpoint stats`: the failure history, by tool and model."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +10,9 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from haltpoint.contracts.views.deployment import AgentStats, DayView, StatsRow
+    from haltpoint.contracts.views.deployment import StatsRow
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
-_AGENTS = ("chains", "failures", "routed", "rerouted", "asked", "mean_ms")
 _QUESTIONS = ("asked", "answered", "none", "direct", "corrections")
 _FAULTS = frozenset({"failures", "violations", "strikes", "escalations", "none", "corrections"})
 
@@ -25,39 +24,24 @@ def add_to(app: typer.Typer) -> None:
     def stats(
         shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7
     ) -> None:
-        """Show calls, failures and violations by tool, model and day, and chains by agent. Needs a key with
-        the scope admin.
-        """
+        """Show calls, failures and violations by tool and model. Needs a key with the scope admin."""
         found = talk(shell, lambda client: client.stats(days))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
         _print(shell, "tool", found.tools)
         _print(shell, "model", found.models)
-        _print(shell, "agent", found.agents, _AGENTS)
-        _print(shell, "day (UTC)", found.days)
         questions = [one.model_copy(update={"name": "no tool"}) if one.name == "?" else one for one in found.tools]
         _print(shell, "questions about", questions, _QUESTIONS)
         if not found.tools and not found.models:
             shell.note(f"No calls since {found.since}.")
 
 
-def _print(
-    shell: Shell,
-    what: str,
-    rows: "Sequence[StatsRow] | Sequence[AgentStats] | Sequence[DayView]",
-    columns: "Sequence[str]" = _COLUMNS,
-) -> None:
+def _print(shell: Shell, what: str, rows: "Sequence[StatsRow]", columns: "Sequence[str]" = _COLUMNS) -> None:
     """A table at a terminal, tabs below their names elsewhere; nothing when nothing was counted."""
     from haltpoint.cli.wording import visible
 
-    lines = [
-        (
-            visible(str(getattr(row, "name", None) or getattr(row, "day", ""))),
-            [getattr(row, one) or 0 for one in columns],
-        )
-        for row in rows
-    ]
+    lines = [(visible(row.name), [getattr(row, column) for column in columns]) for row in rows]
     lines = [(name, numbers) for name, numbers in lines if any(numbers)]
     if not lines:
         return

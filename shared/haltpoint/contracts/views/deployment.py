@@ -34,47 +34,15 @@ class StatsRow(View):
     corrections: int = 0
 
 
-class DayView(View):
-    """What was counted on one day (UTC): calls, failures, questions and corrections of tools, the rest of models."""
-
-    day: date
-    calls: int
-    failures: int
-    violations: int
-    strikes: int
-    escalations: int
-    asked: int = 0
-    answered: int = 0
-    none: int = 0
-    corrections: int = 0
-
-
-class AgentStats(View):
-    """What was counted of one agent: its chains that began, the failures among those that ended and the mean time from
-    their beginning to their end, the decisions that named it, those among them that followed another decision for the
-    same task, and the questions that it asked.
-    """
-
-    name: str
-    chains: int = 0
-    failures: int = 0
-    routed: int = 0
-    rerouted: int = 0
-    asked: int = 0
-    mean_ms: int | None = None
-
-
 class StatsView(View):
     """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed; its
-    questions are those that are about no tool. `agents` is there when there are any.
+    questions are those that are about no tool.
     """
 
     since: date
     until: date
     tools: tuple[StatsRow, ...] = ()
     models: tuple[StatsRow, ...] = ()
-    agents: tuple[AgentStats, ...] = Field(default=(), exclude_if=lambda shown: shown == ())
-    days: tuple[DayView, ...] = ()
 
 
 class AgentView(View):

@@ -1,9 +1,8 @@
-"""Counters: the failure history (CONTRACT D5), and what strategies count (I3).
+"""Counters: the failure history, and the numbers that strategies go by (I3).
 
-A decision adds to the history: counters by tool, model and agent, a field each. A field is
-`<by>:<what>:<name>`. Names are those of tools that are served, of models that are configured and of
-agents of the file. All names that a model made up share one row, so that they cannot fill the
-history.
+A decision adds to the history: counters by tool and model, a field each. A field is
+`<by>:<what>:<name>`. Names are those of tools that are served and of models that are configured.
+All names that a model made up share one row, so that they cannot fill the history.
 """
 
 import asyncio
@@ -46,7 +45,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
         if add is not None:
             add(tally, fact.details)
     if tally.is_of_a_model():
-        counts[f"model:calls:{tally.model()}"] += 1
+        tally.add("model", "calls", tally.model())
 
 
 class _Tally:
@@ -60,61 +59,47 @@ class _Tally:
         self.agent = decision.chain.task.agent
         self.struck = before.case[-1].thought_id if before.case else None
 
+    def add(self, by: str, what: str, name: str) -> None:
+        self.counts[f"{by}:{what}:{name}"] += 1
+
     def call(self, details: Details) -> None:
-        """An outcome that a person gave is no call; an agent is no tool, and has another row."""
+        """An outcome that a person gave is no call; an agent is no tool."""
         message = self.message
-        if isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent:
+        is_of_agent = isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent
+        if is_of_agent or "by" in details:
             return
-        if "by" not in details:
-            tool = details["tool"]
-            self.counts[f"tool:calls:{tool}"] += 1
-            if "error_type" in details:
-                self.counts[f"tool:failures:{tool}"] += 1
+        self.add("tool", "calls", details["tool"])
+        if "error_type" in details:
+            self.add("tool", "failures", details["tool"])
 
     def question(self, details: Details) -> None:
-        if self.agent:
-            self.counts[f"agent:asked:{self.agent}"] += 1
         tool = _asked_about(self.decision.chain, details)
-        self.counts[f"tool:asked:{tool}"] += 1
+        self.add("tool", "asked", tool)
         if details.get("kind") == RequestKind.CLARIFICATION.value:
-            self.counts[f"tool:clarified:{tool}"] += 1
+            self.add("tool", "clarified", tool)
 
     def answer(self, details: Details) -> None:
         tool = _asked_about(self.before, details)
-        self.counts[f"tool:answered:{tool}"] += 1
+        self.add("tool", "answered", tool)
         if details.get("decision") == Choice.NONE.value:
-            self.counts[f"tool:none:{tool}"] += 1
+            self.add("tool", "none", tool)
+
+    def escalation(self, details: Details) -> None:
+        self.add("model", "escalations", self.model())
+        for tool in details["missing"]:
+            self.add("tool", "escalations", tool)
 
     def start(self, details: Details) -> None:
         if "agent" in details:
-            self.counts[f"agent:begun:{details['agent']}"] += 1
             self.counts[f"{OPEN}:{details['agent']}"] += 1
 
-    def routes(self, details: Details) -> None:
-        agent, routing = details.get("target_agent"), self.before.routing
-        if agent is None:
-            return
-        self.counts[f"agent:routed:{agent}"] += 1
-        if routing is not None and routing.decisions:
-            self.counts[f"agent:rerouted:{agent}"] += 1
-
-    def escalation(self, details: Details) -> None:
-        self.counts[f"model:escalations:{self.model()}"] += 1
-        for tool in details["missing"]:
-            self.counts[f"tool:escalations:{tool}"] += 1
-
     def end(self, _: Details) -> None:
-        """The end of an agent's chain, and the time (ms) that it took."""
-        chain = self.decision.chain
-        if self._has_begun():
-            self.counts[f"agent:ended:{self.agent}"] += 1
+        """The end of an agent's chain, if it was at work: a chain may end before that was decided."""
+        facts = self.decision.facts
+        begins = any(fact.type is FactType.CHAIN_STARTED and "agent" in fact.details for fact in facts)
+        has_begun = begins or self.before.status is not ChainStatus.ACCEPTED
+        if self.agent and has_begun:
             self.counts[f"{OPEN}:{self.agent}"] -= 1
-            self.counts[f"agent:ms:{self.agent}"] += chain.updated_at - chain.created_at
-
-    def failure(self, details: Details) -> None:
-        self.end(details)
-        if self._has_begun():
-            self.counts[f"agent:failures:{self.agent}"] += 1
 
     def violation(self, details: Details) -> None:
         """A strike for each thought: the same rule as in `chain.strikes.violate`."""
@@ -123,22 +108,19 @@ class _Tally:
         if thought != self.struck and details.get("counted", True):
             self.struck = thought
             kinds.append("strikes")
-        names = [f"model:{kind}:{self.model()}" for kind in kinds]
-        unknown = details["violation"] == Violation.UNKNOWN_TOOL.value
-        # An agent is no tool, nor is a name that a supervisor's model made up for an agent.
-        of_agent = "agent" in details or (unknown and self.agent == SUPERVISOR)
-        if "tool" in details and not of_agent:
-            tool = UNKNOWN if unknown else details["tool"]
-            names += [f"tool:{kind}:{tool}" for kind in kinds]
-        for name in names:
-            self.counts[name] += 1
+        tool = self._called(details)
+        for kind in kinds:
+            self.add("model", kind, self.model())
+            if tool is not None:
+                self.add("tool", kind, tool)
 
-    def _has_begun(self) -> bool:
-        """Whether an agent was at work on the chain: it did not end before that was decided."""
-        if not self.agent or self.before.status is not ChainStatus.ACCEPTED:
-            return bool(self.agent)
-        facts = self.decision.facts
-        return any(fact.type is FactType.CHAIN_STARTED and "agent" in fact.details for fact in facts)
+    def _called(self, details: Details) -> str | None:
+        """An agent is no tool, nor is a name that a supervisor's model made up for an agent."""
+        if "tool" not in details or "agent" in details:
+            return None
+        if details["violation"] != Violation.UNKNOWN_TOOL.value:
+            return str(details["tool"])
+        return None if self.agent == SUPERVISOR else UNKNOWN
 
     def is_of_a_model(self) -> bool:
         """A proposal without a step may be a decision of a function of the deployment (I3)."""
@@ -170,11 +152,10 @@ _ADDED_FOR: Final[dict[FactType, Callable[[_Tally, Details], None]]] = {
     FactType.REQUEST_OPENED: _Tally.question,
     FactType.REQUEST_ANSWERED: _Tally.answer,
     FactType.CHAIN_STARTED: _Tally.start,
-    FactType.CHAIN_ROUTED: _Tally.routes,
     FactType.CHAIN_ESCALATED: _Tally.escalation,
     FactType.CONTRACT_VIOLATED: _Tally.violation,
     FactType.CHAIN_COMPLETED: _Tally.end,
-    FactType.CHAIN_FAILED: _Tally.failure,
+    FactType.CHAIN_FAILED: _Tally.end,
     FactType.CHAIN_CANCELLED: _Tally.end,
 }
 

@@ -1,19 +1,19 @@
-"""The failure history as it is read (CONTRACT D5): the counters of all partitions, added up."""
+"""The failure history as it is read: the counters of all partitions, added up."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.views.deployment import AgentStats, DayView, StatsRow, StatsView
+from haltpoint.contracts.views.deployment import StatsRow, StatsView
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30
-"""Days for which a day's counters are kept (see `hp3_commit`)."""
+"""Days for which a day's counters are kept (see lua/base.lua)."""
 
-_EPOCH: Final = date(1970, 1, 1)
+_DAY: Final = 86_400
 
 
 class History:
@@ -25,82 +25,48 @@ class History:
 
     async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
         """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask which one is meant."""
-        by_day = await self._counted(days)
-        numbers, total = list(by_day), _added_up(by_day)
+        now = datetime.now(UTC)
+        counts = await self._counted(int(now.timestamp()) // _DAY, days)
+        by_tool = _by_name(counts, "tool")
+        for tool in by_tool.keys() & set(clarifying):
+            by_tool[tool]["direct"] = _direct(by_tool[tool])
         return StatsView(
-            since=_EPOCH + timedelta(days=numbers[0]),
-            until=_EPOCH + timedelta(days=numbers[-1]),
-            tools=tuple(_with_direct(row, total, clarifying) for row in _rows(total, "tool")),
-            models=_rows(total, "model"),
-            agents=_agents(total),
-            days=tuple(_day(number, by_day[number]) for number in numbers),
+            since=now.date() - timedelta(days=days - 1),
+            until=now.date(),
+            tools=_rows(by_tool),
+            models=_rows(_by_name(counts, "model")),
         )
 
-    async def _counted(self, days: int) -> dict[int, Counter[str]]:
-        """What was counted on each of the last days, by its number."""
-        today = (datetime.now(UTC).date() - _EPOCH).days
-        numbers = range(today - days + 1, today + 1)
-        places = [(number, partition) for number in numbers for partition in range(self._topology.partitions)]
+    async def _counted(self, today: int, days: int) -> Counter[str]:
+        """The counters of the last days; a day is named by its number since the epoch."""
         async with self._redis.pipeline(transaction=False) as pipe:
-            for number, partition in places:
-                pipe.hgetall(self._topology.key(partition, "stats", str(number)))
+            for day in range(today - days + 1, today + 1):
+                for partition in range(self._topology.partitions):
+                    pipe.hgetall(self._topology.key(partition, "stats", str(day)))
             replies = await pipe.execute()
-        by_day = {number: Counter[str]() for number in numbers}
-        for (number, _), reply in zip(places, replies, strict=True):
-            by_day[number].update({name.decode(): int(value) for name, value in reply.items()})
-        return by_day
+        counts = Counter[str]()
+        for reply in replies:
+            counts.update({field.decode(): int(number) for field, number in reply.items()})
+        return counts
 
 
-def _added_up(by_day: dict[int, Counter[str]]) -> Counter[str]:
-    return sum(by_day.values(), Counter[str]())
-
-
-def _rows(counts: Counter[str], by: str) -> tuple[StatsRow, ...]:
-    """One row for each name, those with most violations and failures first."""
-    rows = [StatsRow.model_validate({"name": name, **what}) for name, what in _by_name(counts, by).items()]
-    return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
-
-
-def _agents(counts: Counter[str]) -> tuple[AgentStats, ...]:
-    """One row for each agent, those with most failures first."""
-    rows = [
-        AgentStats(
-            name=name,
-            chains=what.get("begun", 0),
-            mean_ms=what["ms"] // what["ended"] if "ended" in what else None,
-            **{field: what.get(field, 0) for field in ("failures", "routed", "rerouted", "asked")},
-        )
-        for name, what in _by_name(counts, "agent").items()
-    ]
-    return tuple(sorted(rows, key=lambda row: (-row.failures, -row.chains, row.name)))
-
-
-def _by_name(counts: Counter[str], by: str) -> dict[str, dict[str, int]]:
+def _by_name(counts: Mapping[str, int], by: str) -> dict[str, dict[str, int]]:
+    """The counters of tools or models: a field is `<by>:<what>:<name>` (see store/counting.py)."""
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for field, value in counts.items():
+    for field, number in counts.items():
         kind, what, name = field.split(":", 2)
         if kind == by:
-            found[name][what] = value
+            found[name][what] = number
     return found
 
 
-def _with_direct(row: StatsRow, counts: Counter[str], clarifying: Collection[str]) -> StatsRow:
+def _direct(counted: Mapping[str, int]) -> int:
     """How often the tool found the one that was meant by itself."""
-    if row.name not in clarifying:
-        return row
-    return row.model_copy(update={"direct": row.calls - row.failures - counts[f"tool:clarified:{row.name}"]})
+    calls = counted.get("calls", 0)
+    return calls - counted.get("failures", 0) - counted.get("clarified", 0)
 
 
-def _day(number: int, counts: Counter[str]) -> DayView:
-    def add_up(by: str, what: str) -> int:
-        return sum(value for field, value in counts.items() if field.startswith(f"{by}:{what}:"))
-
-    return DayView(
-        day=_EPOCH + timedelta(days=number),
-        calls=add_up("tool", "calls"),
-        failures=add_up("tool", "failures"),
-        violations=add_up("model", "violations"),
-        strikes=add_up("model", "strikes"),
-        escalations=add_up("model", "escalations"),
-        **{what: add_up("tool", what) for what in ("asked", "answered", "none", "corrections")},
-    )
+def _rows(by_name: Mapping[str, Mapping[str, int]]) -> tuple[StatsRow, ...]:
+    """A row for each name, those with most violations and failures first."""
+    rows = [StatsRow.model_validate({"name": name, **counted}) for name, counted in by_name.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
