@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views.unserved import unserved
+from haltpoint.runtime.views.queues import unserved
 
 EVERY: Final = 5.0
 _AGAIN_AFTER: Final = 60.0

@@ -30,8 +30,7 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.store.rows import Head, Key, Kind
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.queues import read_queues
-from haltpoint.runtime.views.unserved import unserved
+from haltpoint.runtime.views.queues import read_queues, unserved
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
 from tests.support import PATIENCE, wait_until, worker_tools

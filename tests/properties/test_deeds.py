@@ -26,8 +26,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.answer_view import actions_of
-from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.chain_view import actions_of, view_of
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
 from tests.support.builders import OK, asks, failed, spec
@@ -77,7 +76,7 @@ class Drawn:
             self.effects += below.effects
             record = below.record
             inner = answer("", actions_of(record), (), (), record.spec, record.phrases)
-            told = {"deeds": [json.loads(encode(deed)) for deed in inner.deeds]}
+            told = {"below": {"deeds": [json.loads(encode(deed)) for deed in inner.deeds]}}
             receipt = self._draw(st.sampled_from([_told(OK, **told), _told(failed(), **told)]))
             return {"tool": "skill", "args": "{}", "child": True, "receipt": receipt}
         if kind == "succeeds":

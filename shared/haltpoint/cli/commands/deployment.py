@@ -96,7 +96,7 @@ async def _examine(shell: Shell) -> "list[Check]":
     from haltpoint.runtime.streams.connection import AutoPipeline, connect, unusable
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.streams.topology import Topology
-    from haltpoint.runtime.views.unserved import unserved
+    from haltpoint.runtime.views.queues import unserved
 
     url = redis_url(shell.settings)
     topology = Topology(shell.settings.partitions)

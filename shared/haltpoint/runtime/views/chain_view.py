@@ -1,12 +1,17 @@
-"""A chain as people and clients see it, made from what its keys hold. Pure: values in, views out."""
+"""A chain as people and clients see it, made from its keys. Pure: values in, views out."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from haltpoint.chain.model.statuses import ChainStatus, StepStatus
-from haltpoint.contracts.base import action_id
+import msgspec
+
+from haltpoint.chain.checks.answer import answer
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
+from haltpoint.contracts.answers import FinalAnswer
+from haltpoint.contracts.base import action_id, action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import count, runs_again
@@ -21,12 +26,13 @@ from haltpoint.contracts.views.chains import (
     RoutedView,
     UsageView,
 )
-from haltpoint.contracts.views.steps import StepView, ViolationView
+from haltpoint.contracts.views.steps import StepView
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.rows import StoredAction
+from haltpoint.runtime.store.chain_codec import StoredEnd
+from haltpoint.runtime.store.loading import decode_action
+from haltpoint.runtime.store.rows import StoredAction, local
 from haltpoint.runtime.views import contract_view, log_view
-from haltpoint.runtime.views.answer_view import answer_of
-from haltpoint.runtime.views.log_view import Times, moment
+from haltpoint.runtime.views.log_view import Details, Times, moment
 from haltpoint.runtime.views.record import ChainRecord, Fields, Named
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
@@ -48,39 +54,42 @@ def summary_of(chain_id: str, head: Fields, task: Task | Named, end: Mapping[str
 
 def view_of(record: ChainRecord) -> ChainView:
     """The whole chain; with its answer when it is over."""
-    chain = _without_answer(record)
-    if not record.status.final:
-        return chain
-    return chain.model_copy(update={"answer": answer_of(record)})
-
-
-def _without_answer(record: ChainRecord) -> ChainView:
     head, task = record.head, record.task
-    raw = {name: thought.raw for name, thought in record.thoughts.items()}
-    facts, thoughts = tuple(log_view.facts(record.log)), thoughts_of(record)
+    facts = tuple(log_view.facts(record.log))
+    told = log_view.by_type(facts)
     times = log_view.times(facts)
+    thoughts = thoughts_of(record)
+    violations = contract_view.violations(record.id, facts, record.words)
     requests = _requests(record, times)
-    broken = contract_view.violations(record.id, facts, raw)
     steps = tuple(
-        step_view(record, step, run, times, tuple(thoughts[step.id]), tuple(broken[step.id]))
+        step_view(record, step, run, times, thoughts[step.id], violations.get(step.id, ()))
         for step, run in record.steps
     )
-    decisions = tuple(_decisions(facts))
+    routed = tuple(_routed(details) for details in told[FactType.CHAIN_ROUTED])
+    dropped = tuple(_dropped(details) for details in told[FactType.ACTION_NEVER_EXECUTED])
+    of_plan, of_answer = (violations.get(place, ()) for place in ("plan", "answer"))
+    current = _current(record)
+    sentences = [
+        *_progress(record, steps),
+        *contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, of_answer),
+        *(_dropped_in_words(len(dropped)) if record.status.final else _waits_for(record, steps, requests, current)),
+    ]
     return ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
+        answer=answer_of(record) if record.status.final else None,
         mode=task.mode,
         tenant=task.tenant,
         conversation_id=task.conversation_id,
-        current=_current(record),
-        summary=_summary(record, steps, requests, broken["answer"]),
+        current=current,
+        summary=" ".join(sentences),
         bounds=record.bounds,
-        stopped=_stopped(record),
-        routed=decisions[-1] if decisions else None,
-        routed_before=decisions[:-1],
+        stopped=_stopped(told[FactType.CHAIN_CANCELLED]),
+        routed=routed[-1] if routed else None,
+        routed_before=routed[:-1],
         steps=steps,
         strikes=int(head.get("strikes", 0)),
-        violations=(*broken["plan"], *broken["answer"]),
-        never_executed=tuple(_never_executed(facts)),
+        violations=(*of_plan, *of_answer),
+        never_executed=dropped,
         requests=requests,
         children=tuple(map(_child, record.children.values())),
         budget=task.budget,
@@ -89,17 +98,53 @@ def _without_answer(record: ChainRecord) -> ChainView:
     )
 
 
+def answer_of(record: ChainRecord) -> FinalAnswer:
+    """The answer of a chain that is over, as the core has stored it (F1). The core lets the actions of a submitter's
+    literal plan go, so their lines are read off the receipts here, by its own function.
+    """
+    end = msgspec.convert(record.end, StoredEnd)
+    text = end.answer or ""
+    if not text and end.error is not None:
+        text = end.error.message
+    elif not text and record.status is ChainStatus.CANCELLED:
+        text = record.phrases.stopped
+    if record.head.get("origin") != PlanOrigin.LITERAL.value or action_of(record.id) is not None:
+        return FinalAnswer(text=text, deeds=end.deeds, not_done=end.not_done)
+    return answer(text, actions_of(record), (), end.not_done, record.spec, record.phrases)
+
+
+def actions_of(record: ChainRecord) -> list[Action]:
+    """The actions of a chain that is over, as the core has them."""
+    steps = {step.id: index for index, (step, _) in enumerate(record.steps)}
+    places = [steps[local(name).rpartition(".")[0]] for name in record.actions]
+    return [decode_action(*action, ActionStatus.DONE) for action in zip(record.actions.values(), places, strict=True)]
+
+
+def under_way(record: ChainRecord) -> StoredAction | None:
+    """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
+    for step, run in record.steps:
+        if run.status is StepStatus.WAITING:
+            continue
+        for number in run.pending:
+            action = record.actions.get(action_id(record.id, step.id, number))
+            if action is not None and action.counts is None and not action.child:
+                return action
+    return None
+
+
 def _requests(record: ChainRecord, times: Times) -> tuple[RequestView, ...]:
     """All that the chain has asked, each with the times of its log."""
-    raw = {name: thought.raw for name, thought in record.thoughts.items()}
-    background = Background(raw, record.plan, record.forms)
-    asked = (request_of(question_of(one), one, record.task, background) for one in record.requests.values())
-    known = ((one, *times.get(one.id, (one.asked_at, None))) for one in asked)
-    return tuple(one.model_copy(update={"asked_at": begun, "closed_at": ended}) for one, begun, ended in known)
+    background = Background(record.words, record.plan, record.specs)
+    views: list[RequestView] = []
+    for stored in record.requests.values():
+        view = request_of(question_of(stored), stored, record.task, background)
+        begun, ended = times.get(view.id, (view.asked_at, None))
+        views.append(view.model_copy(update={"asked_at": begun, "closed_at": ended}))
+    return tuple(views)
 
 
 def _child(record: ChainRecord) -> ChildView:
-    """A chain below, with what it has asked."""
+    """A chain below, with its questions."""
     return ChildView(
         id=record.id,
         status=record.status.value,
@@ -112,41 +157,38 @@ def _child(record: ChainRecord) -> ChildView:
 
 def _usage(record: ChainRecord) -> UsageView:
     """What the chain has used, with what its agents have; a share that one of them holds is not used."""
-    below = [_usage(one) for one in record.children.values() if one.task.agent is not None]
-    used = {
-        name: float(record.head.get(name, 0)) + sum(getattr(one, name) for one in below)
-        for name in UsageView.model_fields
-    }
+    used = {name: float(record.head.get(name, 0)) for name in UsageView.model_fields}
+    for child in record.children.values():
+        if child.task.agent is not None:
+            for name, amount in _usage(child):
+                used[name] += amount
     return UsageView.model_validate(used)
 
 
 def _error(end: Mapping[str, Any]) -> ErrorView | None:
-    return ErrorView.model_validate(end["error"]) if end.get("error") else None
+    error = end.get("error")
+    return ErrorView.model_validate(error) if error else None
 
 
-def _stopped(record: ChainRecord) -> str | None:
+def _stopped(cancelled: Sequence[Details]) -> str | None:
     """By whom and why a cancelled chain was stopped, as far as they said it."""
-    for told in log_view.details(record.log, FactType.CHAIN_CANCELLED):
-        said = (told["by"] and f"by {told['by']}", told["reason"])
-        return ": ".join(filter(None, said)) or None
-    return None
+    if not cancelled:
+        return None
+    by, reason = cancelled[0]["by"], cancelled[0]["reason"]
+    parts = [f"by {by}" if by else "", reason]
+    return ": ".join(filter(None, parts)) or None
 
 
-def _decisions(facts: Sequence[log_view.Fact]) -> Iterator[RoutedView]:
-    """Every decision on who works on the task."""
-    for at, name, told in facts:
-        if name == FactType.CHAIN_ROUTED.value:
-            yield RoutedView.model_validate({**told, "timestamp": at})
+def _routed(details: Details) -> RoutedView:
+    """A decision on who works on the task."""
+    return RoutedView.model_validate({**details, "timestamp": details["at"]})
 
 
-def _never_executed(facts: Sequence[log_view.Fact]) -> Iterator[DroppedCall]:
-    """Every call that never ran; arguments that the log keeps only in part stay text."""
-    for at, name, told in facts:
-        if name == FactType.ACTION_NEVER_EXECUTED.value:
-            dropped: dict[str, Any] = {**told, "at": at}
-            with suppress(ValueError):
-                dropped["arguments"] = json.loads(told.get("arguments", "{}"))
-            yield cast("DroppedCall", dropped)
+def _dropped(details: Details) -> DroppedCall:
+    """A call that never ran; arguments that the log keeps only in part stay text."""
+    with suppress(ValueError):
+        details["arguments"] = json.loads(details.get("arguments", "{}"))
+    return cast("DroppedCall", details)
 
 
 def _current(record: ChainRecord) -> CurrentView | None:
@@ -154,47 +196,45 @@ def _current(record: ChainRecord) -> CurrentView | None:
     for index, (step, run) in enumerate(record.steps):
         if run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
             last = record.actions.get(action_id(record.id, step.id, run.actions))
-            tool = last.tool if last else None
-            rests = resting(record, (action_id(record.id, step.id, number) for number in run.pending))
-            return CurrentView(step_id=step.id, tool=tool, index=index, waiting_for=record.waiting, resting=rests)
+            pending = [action_id(record.id, step.id, number) for number in run.pending]
+            return CurrentView(
+                step_id=step.id,
+                tool=last.tool if last else None,
+                index=index,
+                waiting_for=record.waiting,
+                resting=resting(record, pending),
+            )
     return None
 
 
-def under_way(record: ChainRecord) -> StoredAction | None:
-    """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
-    for step, run in record.steps:
-        sent = (record.actions.get(action_id(record.id, step.id, number)) for number in run.pending)
-        for one in sent if run.status is not StepStatus.WAITING else ():
-            if one is not None and one.counts is None and not one.child:
-                return one
-    return None
-
-
-def _summary(
-    record: ChainRecord,
-    steps: tuple[StepView, ...],
-    requests: tuple[RequestView, ...],
-    about_answer: Sequence[ViolationView],
-) -> str:
-    """One or two sentences: how far it came, and what it waits for or how it ended."""
+def _progress(record: ChainRecord, steps: Sequence[StepView]) -> Iterable[str]:
+    """How far the chain came, and why it failed."""
     done = sum(step.status == StepStatus.COMPLETED.value for step in steps)
-    parts = [f"{done} of {len(steps)} steps completed." if steps else "No plan yet."]
-    if (error := _error(record.end)) is not None:
-        parts.append(f"{error.code}: {error.message}")
+    yield f"{done} of {len(steps)} steps completed." if steps else "No plan yet."
+    error = _error(record.end)
+    if error is not None:
+        yield f"{error.code}: {error.message}"
     elif record.failing is not None:
-        parts.append(f"Fails when the running work has ended: {record.failing.code}: {record.failing.message}")
-    parts += contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, about_answer)
-    if record.status.final:
-        dropped = len(log_view.details(record.log, FactType.ACTION_NEVER_EXECUTED))
-        parts += [f"{count(dropped, 'call')} {'was' if dropped == 1 else 'were'} never executed."] if dropped else []
-        return " ".join(parts)
+        yield f"Fails when the running work has ended: {record.failing.code}: {record.failing.message}"
+
+
+def _dropped_in_words(number: int) -> Iterable[str]:
+    if number:
+        yield f"{count(number, 'call')} {'was' if number == 1 else 'were'} never executed."
+
+
+def _waits_for(
+    record: ChainRecord, steps: Sequence[StepView], requests: Sequence[RequestView], current: CurrentView | None
+) -> Iterable[str]:
     questions = [request.question for request in requests if request.status is RequestStatus.OPEN]
     if questions:
         more = f" (and {len(questions) - 1} more)." if len(questions) > 1 else ""
-        parts.append(f"Waits for a person: {questions[0]}{more}")
-    below = (action.child for step in steps for action in step.actions if action.receipt is None)
-    parts += [f"Waits for the chain {child}." for child in below if child]
-    parts += [f"{record.waiting.message}. {record.waiting.hint}."] if record.waiting else []
-    if (current := _current(record)) is not None and (rest := current.resting) is not None:
-        parts.append(f"{current.tool} {runs_again(rest.until)}: {rest.why}")
-    return " ".join(parts)
+        yield f"Waits for a person: {questions[0]}{more}"
+    for step in steps:
+        for action in step.actions:
+            if action.child and action.receipt is None:
+                yield f"Waits for the chain {action.child}."
+    if record.waiting is not None:
+        yield f"{record.waiting.message}. {record.waiting.hint}."
+    if current is not None and current.resting is not None:
+        yield f"{current.tool} {runs_again(current.resting.until)}: {current.resting.why}"

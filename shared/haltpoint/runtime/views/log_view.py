@@ -1,8 +1,9 @@
-"""What a chain's log says: its lines, the facts in them, and when each step and action began and ended.
+"""A chain's log as it is read: its lines, the facts in them, and when each step and action began and ended.
 
 Pure, like `chain_view`, of which this is a part.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,9 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.store.log_lines import decode_line
 
-Fact = tuple[datetime, str, dict[str, Any]]
+Details = dict[str, Any]
+
+Fact = tuple[datetime, str, Details]
 """When, its type, its details."""
 
 Place = tuple[int, int]
@@ -25,9 +28,9 @@ Times = dict[str, tuple[datetime, datetime | None]]
 
 _NEXT: Final = timedelta(microseconds=1)
 _ANSWERED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
-_CLOSED: Final = (*_ANSWERED, FactType.REQUEST_WITHDRAWN)
+_OF_A_REQUEST: Final = (FactType.REQUEST_OPENED, *_ANSWERED, FactType.REQUEST_WITHDRAWN)
 _BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED, FactType.REQUEST_OPENED)
-_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_CLOSED)
+_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_OF_A_REQUEST[1:])
 
 
 def moment(ms: int | str) -> datetime:
@@ -43,7 +46,7 @@ class LogLine:
     at: int
     type: str
     ref: str | None
-    facts: tuple[tuple[str, dict[str, Any]], ...]
+    facts: tuple[tuple[str, Details], ...]
 
     @classmethod
     def parse(cls, chain_id: str, number: int, text: str | bytes) -> "LogLine":
@@ -82,25 +85,30 @@ def facts(log: Sequence[LogLine]) -> Iterator[Fact]:
             at += _NEXT
 
 
-def details(log: Sequence[LogLine], fact: FactType) -> list[dict[str, Any]]:
-    """The details of every fact of one type, oldest first."""
-    return [told for _, name, told in facts(log) if name == fact.value]
+def by_type(facts: Iterable[Fact]) -> defaultdict[str, list[Details]]:
+    """The details of the facts of each type, oldest first, with their times as `at`."""
+    found: defaultdict[str, list[Details]] = defaultdict(list)
+    for at, name, details in facts:
+        found[name].append({**details, "at": at})
+    return found
 
 
-def times(told: Iterable[Fact]) -> Times:
+def times(facts: Iterable[Fact]) -> Times:
     """An action about which people were asked ends with the answer, or when it has run again."""
     found: Times = {}
-    asked: dict[str, str] = {}
-    for at, fact, details in told:
-        action, request = details.get("action_id"), details.get("request_id")
+    asked_about: dict[str, str] = {}
+    for at, fact, details in facts:
+        if fact not in _BEGIN and fact not in _END:
+            continue
+        action, request = details.get("action_id"), details.get("request_id", "")
         names = [str(action or details.get("step_id"))]
-        if fact == FactType.REQUEST_OPENED or fact in _CLOSED:
-            names = [str(request)]
+        if fact in _OF_A_REQUEST:
+            names = [request]
         if fact == FactType.REQUEST_OPENED and action:
-            asked[names[0]] = action
-        elif fact in _ANSWERED and request in asked:
-            names.append(asked[request])
-        for name in names if fact in (*_BEGIN, *_END) else ():
+            asked_about[request] = action
+        if fact in _ANSWERED and request in asked_about:
+            names.append(asked_about[request])
+        for name in names:
             begun, _ = found.get(name, (at, None))
             found[name] = (begun, at if fact in _END else None)
     return found

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from haltpoint.contracts.views.chains import Page
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 
 T = TypeVar("T")
+_Place = tuple[int, str]
+"""A score and a member."""
+
 _SCAN: Final = 1000
 """Candidates that one page looks at; when fewer of them fit, the page is short and its cursor continues behind them."""
 
@@ -22,13 +25,14 @@ async def page(
     step: int,
     shown: Callable[[list[str]], Awaitable[list[list[T]]]],
 ) -> Page[T]:
-    """What `shown` makes of each member, `step` members at a time, until there are `limit` items or more.
+    """The items that `shown` makes of each member, `step` members at a time, until there are `limit` items or more.
 
-    What one member has stays on one page.
+    All items of a member are on one page.
     """
+    keys = [topology.key(partition, name) for partition in range(topology.partitions) for name in names]
     items: list[T] = []
     for _ in range(0, _SCAN, step):
-        places = await _newest(calls, topology, names, cursor, step)
+        places = await _newest(calls, keys, cursor, step)
         found = await shown([member for _, member in places])
         for (score, member), fitting in zip(places, found, strict=True):
             cursor = f"{score}_{member}"
@@ -40,26 +44,28 @@ async def page(
     return Page(items=tuple(items), next_cursor=cursor)
 
 
-async def _newest(
-    calls: AutoPipeline, topology: Topology, names: Sequence[str], cursor: str | None, limit: int
-) -> list[tuple[int, str]]:
-    """The `limit` highest (score, member) behind a cursor, over indexes of these names in all partitions."""
+async def _newest(calls: AutoPipeline, keys: Sequence[str], cursor: str | None, limit: int) -> list[_Place]:
+    """The `limit` highest places behind a cursor, over these indexes."""
+    found = await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys))
+    places = [place for each in found for place in each]
+    return sorted(places, reverse=True)[:limit]
+
+
+async def _behind(calls: AutoPipeline, key: str, cursor: str | None, limit: int) -> list[_Place]:
+    """At least `limit` places of one index behind a cursor, as far as there are so many."""
     top, _, last = cursor.partition("_") if cursor else ("+inf", "", "")
-    keys = [topology.key(partition, name) for partition in range(topology.partitions) for name in names]
-    found: dict[str, list[tuple[int, str]]] = {key: [] for key in keys}
-    read = dict.fromkeys(keys, 0)
-    while read:
-        replies = await asyncio.gather(
-            *(
-                calls.call("ZREVRANGEBYSCORE", key, top, "-inf", "WITHSCORES", "LIMIT", offset, limit)
-                for key, offset in read.items()
-            )
+    found: list[_Place] = []
+    offset = 0
+    while len(found) < limit:
+        reply: list[tuple[bytes, Any]] = await calls.call(
+            "ZREVRANGEBYSCORE", key, top, "-inf", "WITHSCORES", "LIMIT", offset, limit
         )
-        for key, reply in zip(list(read), replies, strict=True):
-            places = [(int(score), member.decode()) for member, score in reply]
+        for member, score in reply:
+            place = (int(score), member.decode())
             # Members of the cursor's own score are on both sides of it, in the order of their names.
-            found[key] += [place for place in places if cursor is None or place < (int(top), last)]
-            read[key] += limit
-            if len(found[key]) >= limit or len(places) < limit:
-                del read[key]
-    return sorted((place for each in found.values() for place in each), reverse=True)[:limit]
+            if cursor is None or place < (int(top), last):
+                found.append(place)
+        if len(reply) < limit:
+            break
+        offset += limit
+    return found

@@ -1,16 +1,24 @@
-"""The queues of a deployment as people see them: the calls in each, and those that rest, with the reason (E6)."""
+"""The queues of a deployment: the calls in each, those that rest (E6), and the queues that no worker serves (HP-102).
+
+A chain cannot tell a queue without a worker from a slow tool.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.limits.reserving import resting_keys
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
+
+GRACE: Final = 5.0
+"""Seconds that an order may wait before a person hears of it: a worker that starts again takes so long."""
 
 _LATE: Final = 5000
 """Ms that a call may be late: one that is later has ended in another way, as a cancelled one does."""
@@ -27,49 +35,115 @@ class Resting:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """One queue: the calls that no worker has yet, those that workers have, and those that rest. `left_over`: calls
-    that are over and do not end, and so hold slots of the workers of this queue.
-    """
+    """One queue: the calls that no worker has yet, those that workers have, and those that rest."""
 
     name: str
     waiting: int
     running: int
     resting: tuple[Resting, ...]
+
     left_over: int
+    """Calls that are over and do not end, and so hold slots of the workers of this queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A queue that no live worker reads."""
+
+    queue: str
+    tools: tuple[str, ...]
+    """The tools that are called over it."""
+    steps: int
+    """How many steps wait."""
+    waited: float
+    """Seconds that the first one has waited."""
+
+    @property
+    def error(self) -> HaltpointError:
+        """The error that people read."""
+        tools = f"tool{'' if len(self.tools) == 1 else 's'} {', '.join(self.tools)}"
+        waited = f"{self.waited:.0f} s" if self.waited < 120 else f"{self.waited / 60:.0f} min"
+        steps = f"one step has waited {waited}" if self.steps == 1 else f"{self.steps} steps wait, one for {waited}"
+        return HaltpointError(
+            "HP-102",
+            f'No worker serves the queue "{self.queue}" ({tools})',
+            steps,
+            f"Start one: haltpoint up tool-worker --queue {self.queue}",
+        )
 
 
 async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) -> list[QueueState]:
     """The state of these queues, each once, by name."""
-    wanted, group = sorted(set(names)), GROUP[Stream.TOOLS].value
+    services = await presence.alive(redis, topology)
+    return [await _read(redis, topology, name, services) for name in sorted(set(names))]
+
+
+async def _read(redis: Redis, topology: Topology, name: str, services: Sequence[dict[str, Any]]) -> QueueState:
+    resting_key, why_key = resting_keys(topology, name)
     async with redis.pipeline(transaction=False) as pipe:
         pipe.time()
-        for name in wanted:
-            resting, why = resting_keys(topology, name)
-            pipe.zrange(resting, 0, -1, withscores=True)
-            pipe.hgetall(why)
-            for partition in range(topology.partitions):
-                stream = topology.stream(partition, Stream.TOOLS, name)
-                pipe.xlen(stream)
-                pipe.xpending(stream, group)
-        (seconds, us), *replies = await pipe.execute()
-    workers = [one for one in await presence.alive(redis, topology) if "left_over" in one]
-    left_over = {name: sum(one["left_over"] for one in workers if name in one["queues"]) for name in wanted}
-    each, now = 2 + 2 * topology.partitions, seconds * 1000 + us / 1000
-    return [_state(name, now, replies[each * n : each * (n + 1)], left_over[name]) for n, name in enumerate(wanted)]
-
-
-def _state(name: str, now: float, replies: list[Any], left_over: int) -> QueueState:
-    resting, why, *streams = replies
+        pipe.zrange(resting_key, 0, -1, withscores=True)
+        pipe.hgetall(why_key)
+        for stream in _streams(topology, name):
+            pipe.xlen(stream)
+            pipe.xpending(stream, GROUP[Stream.TOOLS].value)
+        (seconds, us), resting, why, *streams = await pipe.execute()
     running = sum(pending["pending"] for pending in streams[1::2])
+    waiting = max(0, sum(streams[0::2]) - running)
+    left_over = sum(service["left_over"] for service in services if name in _left_over(service))
+    now = seconds * 1000 + us / 1000
+    return QueueState(name, waiting, running, _resting(resting, why, now), left_over)
+
+
+def _left_over(service: dict[str, Any]) -> Sequence[str]:
+    """The queues of a worker that says how many calls are left over."""
+    return service["queues"] if "left_over" in service else ()
+
+
+def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:
     moments: defaultdict[str, list[float]] = defaultdict(list)
-    for action, moment in resting:
+    for action, moment in calls:
         if moment >= now - _LATE and action in why:
-            moments[why[action].decode(errors="replace")].append(max(0.0, (moment - now) / 1000))
-    rows = (Resting(words, len(found), round(min(found), 3)) for words, found in moments.items())
-    return QueueState(
-        name,
-        max(0, sum(streams[0::2]) - running),
-        running,
-        tuple(sorted(rows, key=lambda row: (-row.calls, row.why))),
-        left_over,
-    )
+            words = why[action].decode(errors="replace")
+            moments[words].append(max(0.0, (moment - now) / 1000))
+    rows = [Resting(words, len(found), round(min(found), 3)) for words, found in moments.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.calls, row.why)))
+
+
+async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
+    """The queues of these tools in which orders wait for more than `GRACE` seconds without a live worker."""
+    tools: defaultdict[str, list[str]] = defaultdict(list)
+    for spec in specs:
+        tools[spec.queue].append(spec.name)
+    for service in await presence.alive(redis, topology):
+        if service["name"] == Party.WORKER.value:
+            for queue in service["queues"]:
+                tools.pop(queue, None)
+    found: list[Unserved] = []
+    for queue, names in tools.items():
+        steps, waited = await _waiting(redis, topology, queue)
+        if waited > GRACE:
+            found.append(Unserved(queue, tuple(sorted(names)), steps, waited))
+    return found
+
+
+async def _waiting(redis: Redis, topology: Topology, queue: str) -> tuple[int, float]:
+    """How many orders there are, and the seconds that the oldest has waited."""
+    async with redis.pipeline(transaction=False) as pipe:
+        pipe.time()
+        for stream in _streams(topology, queue):
+            pipe.xlen(stream)
+            pipe.xrange(stream, count=1)
+        (seconds, us), *replies = await pipe.execute()
+    oldest = [_moment(entries[0][0]) for entries in replies[1::2] if entries]
+    now = seconds + us / 1e6
+    return sum(replies[0::2]), now - min(oldest, default=now)
+
+
+def _streams(topology: Topology, queue: str) -> list[str]:
+    return [topology.stream(partition, Stream.TOOLS, queue) for partition in range(topology.partitions)]
+
+
+def _moment(entry: bytes) -> float:
+    """When an entry was added, by its id, in seconds since the epoch."""
+    return int(entry.partition(b"-")[0]) / 1000

@@ -1,4 +1,4 @@
-"""What is kept about one chain, as it is read for people: of this all views of it are made."""
+"""All that is kept about one chain, as it is read for people: of this all views of it are made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,12 +31,7 @@ class Named(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ChainRecord:
-    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent.
-
-    `forms` are the result schemas of the tools that escalations want called. `specs` are the tools of calls that did
-    not succeed, once the chain is over; those that no worker declares now are absent. `children` are the chains that
-    carried out skills, `phrases` the runtime's own words.
-    """
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent."""
 
     id: str
     head: Fields
@@ -51,11 +46,19 @@ class ChainRecord:
     actions: Mapping[str, StoredAction] = field(default_factory=dict)
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)
     thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
-    forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """The tools that escalations want called, and once the chain is over those of its calls; of these the tools that
+    workers declare now.
+    """
+
     waiting: WaitingView | None = None
+
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
+    """The chains that carried out skills and agents."""
+
     phrases: Phrases = field(default_factory=Phrases)
+    """The runtime's own words."""
 
     @property
     def steps(self) -> tuple[tuple[Step, StepRun], ...]:
@@ -65,6 +68,11 @@ class ChainRecord:
     def spec(self, tool: str) -> ToolSpec:
         """The tool of this name; all that is known of one that no worker declares is its name."""
         return self.specs.get(tool) or ToolSpec(name=tool)
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The model's own words, by thought."""
+        return {name: thought.raw for name, thought in self.thoughts.items()}
 
     @property
     def status(self) -> ChainStatus:

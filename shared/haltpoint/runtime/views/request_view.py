@@ -1,31 +1,37 @@
-"""A question to people as they see it, made from what is stored of it. Pure, like `chain_view`."""
+"""A question to people as they see it, made from its stored parts. Pure, like `chain_view`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from haltpoint.contracts.people.humans import Answer, Question, RequestKind
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import AnswerView, RequestView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredRequest
-from haltpoint.runtime.views import contract_view
 from haltpoint.runtime.views.log_view import moment
+
+MOST_SAID: Final = 2000
+"""Characters of the model's own words that are shown with a violation; the whole is kept with the thought."""
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What a question shows beside its own text: the model's words by thought, the plan, the result schemas by tool.
-
-    Of an escalation only; other questions say all themselves.
-    """
+    """Of an escalation, what is shown beside its own text; other questions say all themselves."""
 
     raw: Mapping[str, str] = field(default_factory=dict)
+    """The model's words, by thought."""
+
     plan: Plan | None = None
-    forms: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+    specs: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """The tool that is wanted."""
 
 
 def question_of(stored: StoredRequest) -> Question:
@@ -34,40 +40,41 @@ def question_of(stored: StoredRequest) -> Question:
 
 
 def request_of(question: Question, stored: StoredRequest, task: Task, background: Background) -> RequestView:
-    """One question with what became of it."""
-    form, step = question.form, None
+    """One question, and its answer."""
+    view = {
+        **structs.asdict(question),
+        "id": question.request_id,
+        "chain_id": stored.chain_id,
+        "status": stored.status,
+        "goal": task.goal,
+        "arguments": json.loads(question.arguments or "{}"),
+        "asked_at": moment(question.asked_at),
+        "deadline": moment(question.deadline),
+        "answer": _answer(stored),
+    }
     if question.kind is RequestKind.ESCALATION:
-        form = background.forms.get(question.tool)
-        steps = background.plan.steps if background.plan else ()
-        step = next((one for one in steps if one.id == question.step_id), None)
-    answer = None
-    if stored.answer:
-        given = msgspec.json.decode(stored.answer, type=Answer)
-        answer = AnswerView(by=stored.by, at=moment(stored.at), answer=given)
-    return RequestView(
-        id=question.request_id,
-        chain_id=stored.chain_id,
-        step_id=question.step_id,
-        action_id=question.action_id,
-        tool=question.tool,
-        kind=question.kind,
-        status=stored.status,
-        question=question.question,
-        goal=task.goal,
-        step=step.description or step.label if step else "",
-        form=form,
-        options=question.options,
-        arguments=json.loads(question.arguments or "{}"),
-        preview=question.preview,
-        approved_preview=question.approved_preview,
-        digest=question.digest,
-        preview_digest=question.preview_digest,
-        priority=question.priority,
-        strikes=contract_view.case_of(question.strikes, background.raw),
-        reasons=question.reasons,
-        sources=question.sources,
-        path=question.path,
-        asked_at=moment(question.asked_at),
-        deadline=moment(question.deadline),
-        answer=answer,
-    )
+        spec = background.specs.get(question.tool)
+        view["form"] = spec.result_schema if spec is not None else None
+        view["step"] = _step(question, background.plan)
+        view["strikes"] = _in_own_words(question.strikes, background.raw)
+    return RequestView.model_validate(view)
+
+
+def _answer(stored: StoredRequest) -> AnswerView | None:
+    if not stored.answer:
+        return None
+    given = msgspec.json.decode(stored.answer, type=Answer)
+    return AnswerView(by=stored.by, at=moment(stored.at), answer=given)
+
+
+def _step(question: Question, plan: Plan | None) -> str:
+    for step in plan.steps if plan else ():
+        if step.id == question.step_id:
+            return step.description or step.label
+    return ""
+
+
+def _in_own_words(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, ...]:
+    """A case with the model's own words, whole as far as they can be shown; a call is words too."""
+    words = [raw.get(strike.thought_id, "")[:MOST_SAID] or strike.said for strike in strikes]
+    return tuple(structs.replace(strike, said=said) for strike, said in zip(strikes, words, strict=True))

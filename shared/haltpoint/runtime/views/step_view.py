@@ -5,7 +5,7 @@ Pure, like `chain_view`, of which this is a part.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,28 +16,30 @@ from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.results import NextAction, Outcome, ToolResult
 from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView, ViolationView
 from haltpoint.contracts.work.plans import Step
-from haltpoint.runtime.store.rows import Kind, StoredAction
+from haltpoint.runtime.store.rows import Kind, Receipt, StoredAction
 from haltpoint.runtime.views import contract_view
 from haltpoint.runtime.views.log_view import Times, moment
 from haltpoint.runtime.views.record import ChainRecord
 
 _ASKS: Final = (NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED)
+_NEVER: Final = (None, None)
 
 
 def thoughts_of(record: ChainRecord) -> defaultdict[str, list[ThoughtView]]:
-    """What was thought, by the id of the step: a proposal, the text of an answer, or words that could not be read."""
-    at = {line.ref: moment(line.at) for line in record.log}
-    said: defaultdict[str, list[ThoughtView]] = defaultdict(list)
+    """The thoughts by the id of the step: a proposal, the text of an answer, or words that could not be read."""
+    times = {line.ref: moment(line.at) for line in record.log}
+    thoughts: defaultdict[str, list[ThoughtView]] = defaultdict(list)
     for name, stored in record.thoughts.items():
         data = json.loads(stored.data)
-        proposal = data.get("proposal") or {"content": data.get("text") or data.get("message") or ""}
-        thought = ThoughtView.model_validate({"id": name, "at": at.get(name), **proposal})
-        said[contract_view.place_of(record.id, name)].append(thought)
-    return said
+        words = data.get("text") or data.get("message") or ""
+        proposal = data.get("proposal") or {"content": words}
+        thought = ThoughtView.model_validate({"id": name, "at": times.get(name), **proposal})
+        thoughts[contract_view.place_of(record.id, name)].append(thought)
+    return thoughts
 
 
 def step_view(
@@ -45,58 +47,60 @@ def step_view(
     step: Step,
     run: StepRun,
     times: Times,
-    thoughts: tuple[ThoughtView, ...],
+    thoughts: Sequence[ThoughtView],
     violations: tuple[ViolationView, ...],
 ) -> StepView:
     """One step with its run; `times` are those of its actions, too."""
-    ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
+    ids = (action_id(record.id, step.id, number) for number in range(1, run.actions + 1))
     actions = tuple(_action(record, record.actions[name], times) for name in ids if name in record.actions)
-    started, ended = times.get(step.id, (None, None))
-    promised, origin = contract_view.promises(step, actions), record.head.get("origin", "")
-    became: dict[str, Any] = {
+    started, ended = times.get(step.id, _NEVER)
+    view = {
+        **structs.asdict(step),
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
-        "validation_status": contract_view.validation(record.task, step, run, origin),
+        "validation_status": contract_view.validation(record.task, step, run, record.head.get("origin", "")),
         "strikes": run.strikes,
         "started_at": started,
         "ended_at": ended,
-        "promises": promised,
+        "promises": contract_view.promises(step, actions),
         "result": _result(run, actions, thoughts),
-        "thoughts": thoughts,
+        "thoughts": tuple(thoughts),
         "actions": actions,
         "violations": violations,
     }
-    return StepView(**{**structs.asdict(step), **became})
+    return StepView(**view)
 
 
 def _result(
-    run: StepRun,
-    actions: tuple[ActionView, ...],
-    thoughts: tuple[ThoughtView, ...],
+    run: StepRun, actions: Sequence[ActionView], thoughts: Sequence[ThoughtView]
 ) -> dict[str, Any] | str | None:
-    last = next((one for one in actions if one.id.endswith(f".{run.last_ok}")), None)
-    if last is not None and last.receipt and run.status is not StepStatus.SKIPPED:
-        return last.receipt.data
-    if not thoughts or run.status not in (StepStatus.COMPLETED, StepStatus.SKIPPED):
-        return None
-    return thoughts[-1].content
+    if run.status is not StepStatus.SKIPPED:
+        for action in actions:
+            if action.receipt is not None and action.id.endswith(f".{run.last_ok}"):
+                return action.receipt.data
+    if thoughts and run.status in (StepStatus.COMPLETED, StepStatus.SKIPPED):
+        return thoughts[-1].content
+    return None
 
 
 def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionView:
-    rests = resting(record, (stored.id,)) is not None
-    counts = None if rests else stored.counts  # of one that rests it may not be the last
-    receipt, status = None, "resting" if rests else ActionStatus.DISPATCHED.value
-    if counts is not None and (counts.kind is Kind.RECEIPT or record.status.final):
-        receipt = msgspec.json.decode(counts.outcome, type=Outcome).with_data(json.loads(counts.data or "{}"))
-        status = ActionStatus.ASKING if receipt.next_action in _ASKS else ActionStatus.DONE
-    elif counts is not None:
-        status = ActionStatus.ASKING
-    started, ended = times.get(stored.id, (None, None))
+    started, ended = times.get(stored.id, _NEVER)
+    counts = stored.counts
+    receipt = None
+    if resting(record, (stored.id,)) is not None:  # the receipt may not be the last
+        status = "resting"
+    elif counts is None:
+        status = ActionStatus.DISPATCHED.value
+    elif counts.kind is Kind.RECEIPT or record.status.final:
+        receipt = _receipt(counts)
+        status = ActionStatus.ASKING.value if receipt.next_action in _ASKS else ActionStatus.DONE.value
+    else:
+        status = ActionStatus.ASKING.value
     return ActionView(
         id=stored.id,
         tool=stored.tool,
         arguments=json.loads(stored.arguments or "{}"),
-        sources=receipt.metadata.sources if receipt is not None else {},
+        sources={} if receipt is None else receipt.metadata.sources,
         ran=_ran(stored),
         status=status,
         repeats="" if receipt is None else receipt.metadata.repeats,
@@ -107,19 +111,27 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionVi
     )
 
 
+def _receipt(counts: Receipt) -> ToolResult:
+    outcome = msgspec.json.decode(counts.outcome, type=Outcome)
+    return outcome.with_data(json.loads(counts.data or "{}"))
+
+
 def _ran(stored: StoredAction) -> dict[str, Any] | None:
-    """What hooks made of the arguments, by the worker's word on the last run: of a skill's call it is kept apart."""
-    words = (stored.receipt, stored.earlier.get(stored.row.attempt))
-    told = (json.loads(one.outcome).get("metadata", {}).get("arguments") for one in words if one)
-    return next((json.loads(text) for text in told if text is not None), None)
+    """The arguments that hooks left, by the worker's word on the last run: of a skill's call it is kept apart."""
+    for word in (stored.receipt, stored.earlier.get(stored.row.attempt)):
+        if word is not None:
+            arguments = json.loads(word.outcome).get("metadata", {}).get("arguments")
+            if arguments is not None:
+                return dict(json.loads(arguments))
+    return None
 
 
 def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
     """The first of these actions that rests."""
-    found = (rest for name in actions if (rest := record.resting.get(name)) is not None and rest.until)
-    if (rest := next(found, None)) is None:
-        return None
-    held = any(one.status is RequestStatus.OPEN for one in record.requests.values())
-    return RestingView(
-        until=None if held else moment(rest.until), why=rest.outcome.error.message if rest.outcome.error else ""
-    )
+    held = any(request.status is RequestStatus.OPEN for request in record.requests.values())
+    for action in actions:
+        rest = record.resting.get(action)
+        if rest is not None and rest.until:
+            error = rest.outcome.error
+            return RestingView(until=None if held else moment(rest.until), why=error.message if error else "")
+    return None
