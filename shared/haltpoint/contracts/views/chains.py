@@ -45,7 +45,7 @@ class ErrorView(View):
 
 
 class WaitingView(View):
-    """Why nothing happens: no worker serves the queue of the tool, and the first call in it has waited for `seconds`."""
+    """No worker serves the queue of the tool, and the first call in it has waited for `seconds`."""
 
     code: str
     message: str
