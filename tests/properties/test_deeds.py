@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haltpoint.chain.checks.answer import answer
-from haltpoint.chain.checks.deeds import deed_line, deed_of
+from haltpoint.chain.checks.deeds import deed_of, deed_words
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
@@ -143,8 +143,8 @@ def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> 
 @given(st.text(max_size=200) | st.text(alphabet='[]"`\\\n\u202e\x1b ab', max_size=200), st.booleans())
 def test_f1_no_value_breaks_a_line_or_forges_one(value: str, own: bool) -> None:
     tool = spec("send", read_only=False, parameters={"properties": {"x": {}}}, says="Sent {x}." if own else None)
-    line = deed_line(tool, json.dumps({"x": value}), "{}")
+    line = deed_words(tool, json.dumps({"x": value})).says
     assert re.fullmatch(r'Sent "[^"]*"\.' if own else r'Send: x "[^"]*"', line)
     assert line.isprintable()
-    assert not {"[[", "`"} & {line[place : place + size] for place in range(len(line)) for size in (1, 2)}
+    assert "`" not in line
     assert len(line) <= 80 + len('Send: x ""')

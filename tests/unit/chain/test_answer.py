@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.answer import answer, for_above
-from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
@@ -66,7 +65,7 @@ def not_done(*actions: Action, dropped: tuple[Dropped, ...] = ()) -> list[tuple[
 
 
 def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> None:
-    outcome = replace(done(duration_ms=7), warnings=("slow", NOT_CONFIRMED))
+    outcome = replace(done(duration_ms=7), warnings=("slow",))
     [deed] = answered(action(outcome)).deeds
     assert (deed.action_id, deed.tool, deed.says, deed.target) == ("c.s.1", "send", "Sent", "u1")
     assert (deed.at.timestamp(), deed.by, deed.warnings) == ((AT + 7) / 1000, None, ("slow",))

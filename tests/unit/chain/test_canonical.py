@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.model.canonical import bare, form, holds
+from haltpoint.chain.model.canonical import bare, form, holds, words_of
 
 
 @pytest.mark.parametrize(
@@ -115,3 +115,7 @@ def test_c9_spaces_and_the_unicode_form_say_nothing_in_a_bare_text(written: str)
 def test_c9_nor_do_kinds_of_dashes_and_quotes() -> None:
     assert bare("the \u201cA\u2013B\u201d") == bare("the 'A-B'")
     assert bare("A-B") != bare("AB")
+
+
+def test_a_name_of_a_tool_is_read_as_words() -> None:
+    assert words_of("WritePlanTool_begin") == words_of("write-plan.tool/begin") == "write_plan_tool_begin"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_line, deed_of
+from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_of, deed_words
 from haltpoint.chain.model.limits import World
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
@@ -23,7 +23,7 @@ TEXT = {"type": "string"}
 SEND = spec(
     "send_message",
     read_only=False,
-    description="Send a message to a person. It goes out at once.",
+    description="Send message. It goes out at once.",
     parameters={"type": "object", "properties": {"to": TEXT, "content": TEXT, "copies": {"default": 1}}},
     result_schema={"type": "object", "properties": {"name": TEXT}},
     targets=("to",),
@@ -32,17 +32,12 @@ SAYS = msgspec.structs.replace(SEND, says="Message to {name}: {content} ({copies
 
 
 def line(tool: ToolSpec, data: str = "{}", **arguments: Any) -> str:
-    return deed_line(tool, json.dumps(arguments), data)
+    return deed_words(tool, json.dumps(arguments), data).says
 
 
 def test_f1_the_authors_words_are_filled_from_arguments_defaults_and_data() -> None:
     said = line(SAYS, '{"name": "Jane", "content": "never: an argument goes first"}', to="u1", content="hello")
     assert said == 'Message to "Jane": "hello" (1×, {free})'
-
-
-def test_f1_an_argument_that_is_not_declared_takes_no_place_of_a_result() -> None:
-    assert line(SAYS, '{"name": "Jane"}', name="Ann", content="x") == 'Message to "Jane": "x" (1×, {free})'
-    assert line(SAYS, name="Ann", content="x") == 'Message to …: "x" (1×, {free})'
 
 
 def test_f1_what_nobody_knows_is_left_open() -> None:
@@ -51,17 +46,11 @@ def test_f1_what_nobody_knows_is_left_open() -> None:
     assert line(SAYS, "[1]", content="x") == 'Message to …: "x" (1×, {free})'
 
 
-def test_f1_without_words_the_title_the_target_and_plain_arguments_are_told() -> None:
-    assert line(SEND, content="hello", to="u1", more={"a": 1}) == 'Send a message to a person: to "u1", content "hello"'
-    assert line(spec("purgeArchive", description="")) == "Purge archive"
-    assert line(spec("--", description="")) == "--"
-    given = {"a": 1, "cc": None}
-    assert deed_line(spec("count", description="Count!"), json.dumps(given), "{}") == "Count: a 1"
-    many = {f"n{number}": number for number in range(MOST_NAMED + 1)}
-    assert (
-        deed_line(spec("count", description="Count!"), json.dumps(many), "{}")
-        == "Count: n0 0, n1 1, n2 2, n3 3, n4 4, …"
-    )
+def test_f1_without_words_the_name_and_the_arguments_are_told() -> None:
+    assert line(SEND, to="u1", copies=2) == 'Send message: to "u1", copies 2'
+    assert line(SEND) == "Send message"
+    many: dict[str, Any] = {f"n{number}": number for number in range(MOST_NAMED + 1)}
+    assert line(spec("count"), **many) == "Count: n0 0, n1 1, n2 2, n3 3, n4 4, …"
 
 
 @pytest.mark.parametrize(
@@ -72,11 +61,10 @@ def test_f1_without_words_the_title_the_target_and_plain_arguments_are_told() ->
         (1.5, "1.5"),
         (["a", 7, None], '"a, 7, null"'),
         ({"a": "b"}, "\"{'a':'b'}\""),
-        ([["a"]], "\"[['a']]\"".replace("[[", "[ [")),
+        ([["a"]], "\"['a']\""),
         ("a\nb\u2028c\td", '"a b c d"'),
         ('" to "Bob', "\"' to 'Bob\""),
         ("\uff02`x`", "\"''x'\""),
-        ("[[send.1]] [[[", '"[ [send.1]] [ [ ["'),
         ("\x1b[31m", '"\\u001b[31m"'),
         ("a\u202eb\u200bc", '"a\\u202eb\\u200bc"'),
         ("\U000e0041", '"\\U000e0041"'),
@@ -93,7 +81,7 @@ def test_f1_a_value_is_one_quoted_line_without_secrets_and_without_anything_hidd
 def test_f1_what_is_named_like_a_secret_is_starred_whatever_it_holds() -> None:
     login = spec("log_in", parameters={"type": "object", "properties": {"password": TEXT}}, says="With {password}")
     assert line(login, password='ab" and c') == "With ***"
-    assert line(spec("log_in", description=""), api_key="ab cd") == "Log in: api_key ***"
+    assert line(spec("log_in"), api_key="ab cd") == "Log in: api_key ***"
 
 
 def test_f1_a_line_has_an_end() -> None:
@@ -162,7 +150,7 @@ def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
     told.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"name": "Jane"})
     outcome = told.resolved[-1].action.outcome
     assert outcome is not None
-    assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send a message to a person"))
+    assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send message"))
 
 
 # ---- what was not done -----------------------------------------------------------------------------------------------
@@ -182,7 +170,7 @@ def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
     told = Story(Task(plan=Plan(steps=steps)), FIND, SEND)
     told.submit()
     told.result(failed(ErrorType.PERMISSION))
-    sends = [f'Send a message to a person: to "u{number}"' for number in (1, 2)]
+    sends = [f'Send message: to "u{number}"' for number in (1, 2)]
     assert never(told) == [("send_message", one, "never_executed") for one in sends]
 
 
@@ -201,7 +189,7 @@ def test_f1_what_the_steps_of_a_drafted_plan_require_and_did_not_reach_is_not_do
     else:
         told.cancel("enough")
     assert told.chain.status.value == end
-    assert never(told)[-1] == ("send_message", "Send a message to a person", "not_called")
+    assert never(told)[-1] == ("send_message", "Send message", "not_called")
 
 
 PAY = spec("pay", read_only=False)

@@ -10,32 +10,27 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.contract import Tools, open_to_models, with_effects
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.checks.promises import missing
+from haltpoint.chain.model.references import reached
+from haltpoint.chain.model.state import Chain, Routing
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, levels_of
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Strategy
-from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Limits, Mode, Task
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Strategy, Supervisor
+from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Handed, Limits, Mode, Task
+from haltpoint.contracts.work.thoughts import Proposal
 
 MOST_DEEP: Final = 4
 """Chains of agents in one line, the root included."""
 
 LONGEST_TASK: Final = 8000
-"""Characters of what an agent is to do, and of what it needs to know for that."""
+"""Characters of what an agent is to do."""
 
 _STRICTNESS: Final = tuple(Mode)
-_TEXT: Final = {"type": "string", "maxLength": LONGEST_TASK}
-_CALL: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "task": {**_TEXT, "minLength": 1, "description": "what it is to do"},
-        "context": {**_TEXT, "description": "what it needs to know for that"},
-    },
-    "required": ["task"],
-    "additionalProperties": False,
-}
-"""The parameters of an agent as a tool of a literal plan."""
+_TASK: Final = {"type": "string", "maxLength": LONGEST_TASK, "description": "what it is to do"}
 
 
 def assigned_to(task: Task, agents: Agents) -> Task:
@@ -98,81 +93,65 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
         return tools
     named = {agent.name: agent for agent in agents.agents}
     targets = [named[name] for name in own.agents]
+    inside = {agent.name: _inside(agent, named, tools, task) for agent in targets}
     if task.plan is None:
-        return {**tools, ROUTE: _route(targets, _inside(targets, named, tools, task), tools)}
-    specs = [_as_tool(agent, _inside([agent], named, tools, task), tools) for agent in targets]
+        return {**tools, ROUTE: _route(targets, set().union(*inside.values()), tools)}
+    properties = {"task": _TASK}
+    specs = [_handing_on(agent.name, agent.description, properties, inside[agent.name], tools) for agent in targets]
     return {**{spec.name: spec for spec in specs}, **tools}
 
 
-def _inside(targets: Sequence[Agent], named: Mapping[str, Agent], tools: Tools, task: Task) -> tuple[str, ...]:
-    """The tools that these agents may call, and those below them."""
-    reached = [agent.name for agent in targets]
-    for name in reached:  # grows while it is walked
-        reached += [other for other in named[name].agents if other not in reached]
-    found = set[str]()
-    for name in reached:
-        handed = replace(task.handed, assigned=Assignment(tools=named[name].tools))
-        scope = replace(task, handed=handed)
-        found.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
-    return tuple(sorted(found))
+def _inside(target: Agent, named: Mapping[str, Agent], tools: Tools, task: Task) -> set[str]:
+    """The tools that an agent may call, and those below it."""
+    names = set[str]()
+    for name in reached([target.name], lambda name: named[name].agents):
+        scope = replace(task, handed=Handed(assigned=Assignment(tools=named[name].tools)))
+        names.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
+    return names
 
 
-def _route(targets: Sequence[Agent], inside: tuple[str, ...], tools: Tools) -> ToolSpec:
+def _route(targets: Sequence[Agent], inside: set[str], tools: Tools) -> ToolSpec:
     """The tool `route`: its model decides who works on the task."""
-    told = "; ".join(_told(agent) for agent in targets)
+    names = [agent.name for agent in targets]
+    told = "; ".join(f"{agent.name}: {' '.join(agent.description.split())}{_skills(agent)}" for agent in targets)
     properties = {
-        "target_agent": {"type": "string", "enum": [agent.name for agent in targets]},
-        "task": {**_TEXT, "description": "what it is to do, with all that you found out; without it your goal"},
+        "target_agent": {"type": "string", "enum": names},
+        "task": {**_TASK, "description": "what it is to do, with all that you found out; without it your goal"},
         "reasoning": {"type": "string", "maxLength": 2000, "description": "why, in one sentence"},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "how sure you are"},
     }
-    return _handing_on(
-        name=ROUTE,
-        description=f"Hand the task on to one agent, and wait for what it says. The agents: {told}",
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": ["target_agent"],
-            "additionalProperties": False,
-        },
-        inside=inside,
-        tools=tools,
-    )
+    description = f"Hand the task on to one agent, and wait for what it says. The agents: {told}"
+    return _handing_on(ROUTE, description, properties, inside, tools)
 
 
-def _told(agent: Agent) -> str:
-    skills = f" (good at: {', '.join(agent.skills)})" if agent.skills else ""
-    return f"{agent.name}: {' '.join(agent.description.split())}{skills}"
+def _skills(agent: Agent) -> str:
+    return f" (good at: {', '.join(agent.skills)})" if agent.skills else ""
 
 
-def _as_tool(agent: Agent, inside: tuple[str, ...], tools: Tools) -> ToolSpec:
-    return _handing_on(name=agent.name, description=agent.description, parameters=_CALL, inside=inside, tools=tools)
-
-
-def _handing_on(
-    *, name: str, description: str, parameters: dict[str, Any], inside: tuple[str, ...], tools: Tools
-) -> ToolSpec:
-    """A tool whose calls are chains of agents. It is read-only when all is that these may call."""
+def _handing_on(name: str, description: str, properties: dict[str, Any], inside: set[str], tools: Tools) -> ToolSpec:
+    """A tool whose calls are chains of agents. It is read-only when all is that these may call. The first of its
+    parameters is required.
+    """
     return ToolSpec(
         name=name,
         kind=ToolKind.AGENT,
         description=description,
-        parameters=parameters,
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "required": [next(iter(properties))],
+            "additionalProperties": False,
+        },
         read_only=not any(with_effects(tools[tool]) for tool in inside),
         idempotent=True,
         queue="",
-        inside=inside,
+        inside=tuple(sorted(inside)),
     )
 
 
 def targets_of(spec: ToolSpec) -> tuple[str, ...]:
     """The agents that a call of `route` may name."""
     return tuple(spec.parameters["properties"]["target_agent"]["enum"])
-
-
-def goal_in(arguments: Mapping[str, Any]) -> str:
-    """The goal that a call gives to an agent, in its caller's words; empty where it gives none."""
-    return "\n\n".join(str(arguments[name]).strip() for name in ("task", "context") if arguments.get(name))
 
 
 def hand_on_fault(work: Work, name: str) -> str | None:
@@ -184,3 +163,48 @@ def hand_on_fault(work: Work, name: str) -> str | None:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
         return f"{name} cannot take it: {why}. Continue without it."
     return None
+
+
+# ---- how far a supervisor's model has come (I2, I3)
+
+
+def router(work: Work) -> Supervisor | None:
+    """What the file says of the supervisor, where its model routes the task; None: no model does that here."""
+    routes = work.task.agent == SUPERVISOR and work.origin is PlanOrigin.REACT
+    return work.world.agents.supervisor if routes else None
+
+
+def progress(work: Work) -> Routing:
+    """How far a supervisor's model has come."""
+    return work.routing or Routing()
+
+
+def must_route(work: Work) -> bool:
+    """Whether the supervisor's model has used up its rounds of tools."""
+    supervisor = router(work)
+    return supervisor is not None and progress(work).rounds >= supervisor.max_tool_retries
+
+
+def undecided(work: Work) -> bool:
+    """Whether a supervisor's model owes a decision: no agent has ended yet."""
+    return router(work) is not None and (ROUTE,) in missing(work, 0)
+
+
+def ends_routing(work: Work) -> bool:
+    """Whether a supervisor's model has made its last decision: with the results of that the answer is due."""
+    supervisor = router(work)
+    return supervisor is not None and progress(work).decisions >= supervisor.max_iterations
+
+
+def route_in(proposal: Proposal) -> ProposedCall | None:
+    """The call of a proposal that hands the task on; all others beside it never run."""
+    return next((call for call in proposal.calls if call.tool == ROUTE), None)
+
+
+def did_not_route(work: Work, proposal: Proposal) -> bool:
+    """Whether a supervisor's model has used up its rounds, and its reply is neither a decision nor, once an agent has
+    ended, an answer.
+    """
+    if not must_route(work) or route_in(proposal) is not None:
+        return False
+    return undecided(work) or bool(proposal.calls or proposal.faults)

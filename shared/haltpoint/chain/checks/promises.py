@@ -1,43 +1,48 @@
-"""What is due in a step (CONTRACT C3): sets of tools, each kept by one successful receipt of one of its tools.
+"""What is due in a step (CONTRACT C3), and how a step ends without it (C11).
 
-A step of a plan promises what the plan says. The one step of an open-ended task carries the promises of the task: those
-of the goal, of patterns and of the submitter. A drafted plan has to promise a tool of each of these in a step.
+A promise is a set of tools, kept by one successful receipt of one of them. A step of a plan promises what the plan
+says. The one step of an open-ended task carries the promises of the task: those of the goal, of patterns and of the
+submitter. A drafted plan has to promise a tool of each of these in a step.
 """
 
-from collections.abc import Iterator
+from enum import StrEnum
 
-from haltpoint.chain.checks.bounds import whose
+from haltpoint.chain.checks.answer import not_done as not_done_line
+from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
 from haltpoint.chain.checks.contract import inside, listed, with_effects
-from haltpoint.chain.checks.deeds import deed_line
-from haltpoint.chain.model.references import write_json
+from haltpoint.chain.checks.deeds import deed_words
+from haltpoint.chain.model.references import reached, read_json, walk, write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
-from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
+from haltpoint.contracts.reasons import Heard
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import BUILT_IN
+from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE
+from haltpoint.contracts.work.tasks import Mode
 
 Promise = tuple[str, ...]
-
-
-def of_task(work: Work) -> tuple[Bound, ...]:
-    """The promises of the task, whoever added them."""
-    return (work.bounds or ChainBounds()).required_tools
 
 
 def of_step(work: Work, index: int) -> tuple[Promise, ...]:
     """All that a step promises, in a fixed order."""
     own = work.graph.promises[index]
-    return own if work.origin is not PlanOrigin.REACT else (*own, *(bound.tools for bound in of_task(work)))
+    if work.origin is not PlanOrigin.REACT or work.bounds is None:
+        return own
+    return (*own, *(bound.tools for bound in work.bounds.required_tools))
 
 
 def missing(work: Work, index: int) -> tuple[Promise, ...]:
     """What is due in a step: its promises without a receipt, but for those that an agent has left out."""
     kept = work.run[index].receipts
-    gone = {entry.tools for entry in work.left_out} if work.origin is PlanOrigin.REACT else set()
-    promised = enumerate(of_step(work, index))
-    return tuple(tools for bit, tools in promised if not kept >> bit & 1 and tools not in gone)
+    due = [tools for bit, tools in enumerate(of_step(work, index)) if not kept >> bit & 1]
+    if work.origin is PlanOrigin.REACT:
+        left_out = [entry.tools for entry in work.left_out]
+        due = [tools for tools in due if tools not in left_out]
+    return tuple(due)
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
@@ -74,56 +79,6 @@ def recount(work: Work, index: int) -> None:
         keep(work, action)
 
 
-def leave_out(work: Work, index: int, reason: str) -> None:
-    """A step ends without what is due in it: keep why."""
-    work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in missing(work, index))
-
-
-def not_done(work: Work) -> tuple[NotDone, ...]:
-    """What was due and has no receipt when the chain ends, but for what an action tells: what was left out first."""
-    left = [_line(work, entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in _left(work)]
-    if work.origin is PlanOrigin.LITERAL:
-        return (*left, *_not_reached(work))
-    begun = {(action.step, action.tool) for action in work.actions.values()}
-    told = {entry.tools for entry in work.left_out}
-    for index, run in enumerate(work.run):
-        for tools in missing(work, index):
-            silent = begun.isdisjoint((index, name) for name in tools)
-            if silent and not (run.status is StepStatus.SKIPPED and tools in told):
-                left.append(_line(work, tools, WhyNot.NOT_CALLED, work.phrases.not_called))
-    return tuple(left)
-
-
-def is_unfinished(work: Work) -> bool:
-    """Whether a promise was left out, or a step of a literal plan."""
-    if work.origin is PlanOrigin.LITERAL:
-        return any(run.status is not StepStatus.COMPLETED for run in work.run)
-    return bool(_left(work)) or any(missing(work, index) for index in range(len(work.run)))
-
-
-def _left(work: Work) -> list[LeftOut]:
-    """What was left out and not done since: an agent leaves out what another one may do."""
-    if work.origin is not PlanOrigin.REACT:
-        return list(work.left_out)
-    kept = work.run[0].receipts if work.run else 0
-    done = {tools for bit, tools in enumerate(of_step(work, 0)) if kept >> bit & 1}
-    return [entry for entry in work.left_out if entry.tools not in done]
-
-
-def _not_reached(work: Work) -> Iterator[NotDone]:
-    """The calls of a literal plan that were not made."""
-    for step, run in zip(work.steps, work.run, strict=True):
-        for call in step.actions[run.taken :]:
-            if with_effects(work.world.spec(call.tool)):
-                arguments, reason = write_json(call.arguments), work.phrases.not_reached
-                yield _line(work, (call.tool,), WhyNot.NEVER_EXECUTED, reason, arguments)
-
-
-def _line(work: Work, tools: Promise, why: WhyNot, reason: str, arguments: str = "{}") -> NotDone:
-    says = OR.join(deed_line(work.world.spec(tool), arguments, "{}") for tool in tools)
-    return NotDone(tool=OR.join(tools), says=says, why=why, message=reason)
-
-
 def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> tuple[str, ...]:
     """The promises of the task that no step of a drafted plan makes, in words for the model."""
     faults: list[str] = []
@@ -140,3 +95,134 @@ def _promises(work: Work, step: Step, wanted: set[str]) -> bool:
     tools = work.world.tools
     inner = {name: {name, *inside(work.world.spec(name), tools)} for name in step.promised_tools}
     return any(all(inner[name] & wanted for name in promise) for promise in step.promised)
+
+
+# ---- what was not done
+
+
+def leave_out(work: Work, index: int, reason: str) -> None:
+    """A step ends without what is due in it: keep why."""
+    work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in missing(work, index))
+
+
+def not_done(work: Work) -> tuple[NotDone, ...]:
+    """What was due and has no receipt when the chain ends, but for what an action tells: what was left out first."""
+    left_out = _left_out(work)
+    lines = [_line(work, entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in left_out]
+    if work.origin is PlanOrigin.LITERAL:
+        return (*lines, *_not_reached(work))
+    told = [entry.tools for entry in work.left_out]
+    for index, run in enumerate(work.run):
+        called = {action.tool for action in work.actions.values() if action.step == index}
+        for tools in missing(work, index):
+            is_told = run.status is StepStatus.SKIPPED and tools in told
+            if called.isdisjoint(tools) and not is_told:
+                lines.append(_line(work, tools, WhyNot.NOT_CALLED, work.phrases.not_called))
+    return tuple(lines)
+
+
+def is_unfinished(work: Work) -> bool:
+    """Whether a promise was left out, or a step of a literal plan."""
+    if work.origin is PlanOrigin.LITERAL:
+        return any(run.status is not StepStatus.COMPLETED for run in work.run)
+    return bool(_left_out(work)) or any(missing(work, index) for index in range(len(work.run)))
+
+
+def _left_out(work: Work) -> list[LeftOut]:
+    """What was left out and not done since: an agent leaves out what another one may do."""
+    done: set[Promise] = set()
+    if work.origin is PlanOrigin.REACT and work.run:
+        kept = work.run[0].receipts
+        done = {tools for bit, tools in enumerate(of_step(work, 0)) if kept >> bit & 1}
+    return [entry for entry in work.left_out if entry.tools not in done]
+
+
+def _not_reached(work: Work) -> list[NotDone]:
+    """The calls of a literal plan that were not made."""
+    lines: list[NotDone] = []
+    for step, run in zip(work.steps, work.run, strict=True):
+        for call in step.actions[run.taken :]:
+            spec, arguments = work.world.spec(call.tool), write_json(call.arguments)
+            if with_effects(spec):
+                lines.append(not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, work.phrases.not_reached))
+    return lines
+
+
+def _line(work: Work, tools: Promise, why: WhyNot, reason: str) -> NotDone:
+    says = OR.join(deed_words(work.world.spec(tool), "{}").says for tool in tools)
+    return NotDone(tool=OR.join(tools), says=says, why=why, message=reason)
+
+
+# ---- the end of a step without what is due
+
+
+class Exit(StrEnum):
+    """What becomes of a step that the model wants to end without what is due."""
+
+    STRIKE = "strike"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    ASK = "ask"
+
+
+def exit_of(work: Work, index: int) -> Exit:
+    """Who decides, in the order of the contract. Why the model wants to end the step makes no difference."""
+    if work.run[index].insisted:
+        return Exit.STRIKE
+    if not missing(work, index):
+        return Exit.SKIPPED
+    if last_error(work, index) is not None:
+        return Exit.SKIPPED if work.origin is PlanOrigin.REACT else Exit.FAILED
+    if _may_be_left(work, index) or work.mode(index) is not Mode.STRICT:
+        return Exit.SKIPPED
+    return Exit.ASK
+
+
+def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
+    """Whether a request for a step offers `end_step`: an effect is due, or a lookup after an error or a correction."""
+    due = missing_tools(work, index)
+    if all(work.world.spec(name).read_only for name in due):
+        return bool(due) and (corrected or last_error(work, index) is not None)
+    return True
+
+
+def last_error(work: Work, index: int) -> Action | None:
+    """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing is neither."""
+    receipts = [action for action in work.actions.values() if action.step == index and _is_receipt(action)]
+    last = max(receipts, key=lambda action: action.number, default=None)
+    if last is None or last.error is None or _is_reading(work, last):
+        return None
+    return last
+
+
+def _is_receipt(action: Action) -> bool:
+    """Whether an action has a receipt of a tool: not one of the built-in ones that only speak."""
+    return action.outcome is not None and action.tool not in BUILT_IN
+
+
+def _may_be_left(work: Work, index: int) -> bool:
+    """Whether a step may be left without asking a person: it is optional, a person has answered the model, or there is
+    a reading, which a step that was not struck may have found reason in, or which found nothing. What a plan calls
+    optional may not be what goal, pattern or submitter require.
+    """
+    required = tools_of((work.bounds or NO_BOUNDS).required_tools)
+    is_optional = work.steps[index].optional and required.isdisjoint(missing_tools(work, index))
+    if is_optional or work.heard is Heard.ANSWER:
+        return True
+    before = reached([index], lambda step: work.graph.dependencies[step])
+    readings = [action for action in work.actions.values() if action.step in before and _is_reading(work, action)]
+    return bool(readings) and (not work.run[index].strikes or any(map(_is_empty, readings)))
+
+
+def _is_reading(work: Work, action: Action) -> bool:
+    """Whether a receipt says what a read-only tool found, or that it found nothing. A person's no is no reading."""
+    if not _is_receipt(action) or not work.world.spec(action.tool).read_only:
+        return False
+    found_nothing = action.error is not None and action.error.error_type is ErrorType.NOT_FOUND
+    return action.satisfies or (found_nothing and not action.told.by)
+
+
+def _is_empty(reading: Action) -> bool:
+    """Whether a reading has found nothing: there is no value in its data."""
+    scalars = [value for _, value in walk(read_json(reading.data)) if not isinstance(value, dict | list)]
+    return not reading.satisfies or not any(scalars)

@@ -4,26 +4,20 @@ Each takes the task, the agents, the open chains of each agent, and the number o
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from json import dumps
+from typing import Final
 
 from haltpoint.chain.checks.patterns import found_in
 from haltpoint.chain.model.canonical import plain
 from haltpoint.contracts.base import value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.agents import Agents
+from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy
 from haltpoint.contracts.work.tasks import Task
 
-_WORD: Final = re.compile(r"[^\W_]+(?:\+\+|[+#](?!\w))?")
-_PLURALS: Final = (
-    (re.compile(r"(?<=\w\w)(?<!s)s$"), ""),
-    (re.compile(r"(?<=\w\w[osxz])es$|(?<=\w[cs]h)es$"), ""),
-    (re.compile(r"(?<=\w)ies$"), "y"),
-)
-"""How English makes plurals, and what the singular ends in. `note` is no plural of `not`, nor `toes` of `to`."""
+_WORD: Final = re.compile(r"\w[\w+#]*")
 
 Counts = Mapping[str, int]
 """The open chains of each agent, by its name."""
@@ -53,21 +47,21 @@ def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent of the first rule that fits, in the order of the file."""
     rules = () if agents.supervisor is None else agents.supervisor.rules
     for rule in rules:
-        found = _fits(task, rule)
-        if found is not None:
-            return Choice(rule.agent, f"the rule {rule.id} fits: {found}", rule=rule.id)
+        reason = _fits(task, rule)
+        if reason is not None:
+            return Choice(rule.agent, f"the rule {rule.id} fits: {reason}", rule=rule.id)
     return fallback(agents, "no rule fits")
 
 
 def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent with the most of its skill words in the goal; of several the first of the file."""
-    places = _places(task.goal)
-    found = {agent.name: [skill for skill in agent.skills if _is_in(skill, places)] for agent in agents.choices}
-    best = max(agents.choices, key=lambda agent: len(found[agent.name]))
-    words = found[best.name]
-    if not words:
+    words = _words(task.goal)
+    skills = {agent.name: _skills_in(words, agent) for agent in agents.choices}
+    best = max(agents.choices, key=lambda agent: len(skills[agent.name]))
+    spoken_of = skills[best.name]
+    if not spoken_of:
         return fallback(agents, "the goal has no skill word of an agent")
-    return Choice(best.name, f"the goal speaks of {', '.join(words)}", len(words) / len(best.skills))
+    return Choice(best.name, f"the goal speaks of {', '.join(spoken_of)}", len(spoken_of) / len(best.skills))
 
 
 def in_turn(_task: Task, agents: Agents, _counts: Counts, n: int) -> Choice:
@@ -100,8 +94,8 @@ def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice
     """The agent that the function names; the fallback where it fails, or names none that there is."""
     if isinstance(reply, ThoughtFailed):
         return fallback(agents, f"the function failed ({reply.data.code}: {reply.data.message})")
-    calls = reply.data.proposal.calls
-    chosen = calls[0].arguments if calls else {}
+    arguments = [call.arguments for call in reply.data.proposal.calls]
+    chosen = arguments[0] if arguments else {}
     name, names = chosen.get("target_agent"), [agent.name for agent in agents.choices]
     if name in names:
         return Choice(name, chosen.get("reasoning", ""), chosen.get("confidence", 0.0))
@@ -116,46 +110,20 @@ def fallback(agents: Agents, why: str) -> Choice:
 
 def _fits(task: Task, rule: Rule) -> str | None:
     """What of a task a rule fits: the words of the goal, or the context; None: it does not."""
-    found = found_in(plain(task.goal), rule.match) if rule.match else "the context"
-    same = (_same(task.context.get(name), wanted) for name, wanted in rule.context.items())
-    return found if all(same) else None
+    same = (_json(task.context.get(name)) == _json(wanted) for name, wanted in rule.context.items())
+    if not all(same):
+        return None
+    return found_in(plain(task.goal), rule.match) if rule.match else "the context"
 
 
-def _same(value: Any, said: Any) -> bool:
-    """Whether two values of JSON are equal: true is not 1."""
-    if isinstance(value, dict) and isinstance(said, dict):
-        return value.keys() == said.keys() and all(_same(one, said[name]) for name, one in value.items())
-    if isinstance(value, list) and isinstance(said, list):
-        return len(value) == len(said) and all(map(_same, value, said))
-    return bool(value == said) and isinstance(value, bool) == isinstance(said, bool)
+def _json(value: object) -> str:
+    return dumps(value, sort_keys=True)
 
 
-def _words(text: str) -> list[str]:
-    """Its words without their case and signs, but those of C++ and C#."""
-    return _WORD.findall(plain(text).casefold())
+def _skills_in(words: set[str], agent: Agent) -> list[str]:
+    return [skill for skill in agent.skills if (_words(skill) or {skill}) <= words]
 
 
-def _forms(word: str) -> set[str]:
-    """The word, and of what it may be the plural."""
-    return {word, *(plural.sub(ending, word) for plural, ending in _PLURALS)}
-
-
-def _places(goal: str) -> dict[str, set[int]]:
-    """The forms of the goal's words, and their places in it."""
-    found = defaultdict[str, set[int]](set)
-    for place, word in enumerate(_words(goal)):
-        for form in _forms(word):
-            found[form].add(place)
-    return found
-
-
-def _is_in(skill: str, places: Mapping[str, set[int]]) -> bool:
-    """Whether a goal has these words, one behind the other, each with a form in common."""
-    starts = [_starts(word, index, places) for index, word in enumerate(_words(skill))]
-    return bool(starts) and bool(set.intersection(*starts))
-
-
-def _starts(word: str, index: int, places: Mapping[str, set[int]]) -> set[int]:
-    """Where in a goal a skill would begin whose word number `index` this is."""
-    found = set[int]().union(*(places.get(form, ()) for form in _forms(word)))
-    return {place - index for place in found}
+def _words(text: str) -> set[str]:
+    """Its words, whatever their case and number; also C++ and C#."""
+    return {word.removesuffix("s") for word in _WORD.findall(plain(text).casefold())}

@@ -5,8 +5,7 @@ from typing import Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
-from haltpoint.chain.checks.routing import progress
+from haltpoint.chain.checks.agents import assigned_to, progress, who_routes, with_agents
 from haltpoint.chain.checks.strategies import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think

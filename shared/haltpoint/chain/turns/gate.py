@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
+from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.contract import may_call, with_effects
-from haltpoint.chain.checks.routing import route_in
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import PlanOrigin

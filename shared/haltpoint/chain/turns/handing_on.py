@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge
-from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, goal_in, hand_on_fault
+from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fault
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.codes import Code
@@ -51,7 +51,7 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
         heard=work.heard,
     )
     given = Task(
-        goal=goal_in(arguments) or users_goal(work)[:LONGEST_TASK],
+        goal=arguments.get("task", "").strip() or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),
         handed=Handed(
             earlier=work.task.handed.earlier,

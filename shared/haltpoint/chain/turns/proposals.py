@@ -6,12 +6,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route, route_in, router, undecided
 from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
 from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import missing
-from haltpoint.chain.checks.routing import did_not_route, ends_routing, must_route, route_in, router, undecided
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
 from haltpoint.chain.model.statuses import PlanOrigin

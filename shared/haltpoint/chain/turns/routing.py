@@ -8,12 +8,11 @@ strikes a person does, too, and where the model is not sure of its decision.
 from typing import Any
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import hand_on_fault, targets_of
+from haltpoint.chain.checks.agents import hand_on_fault, progress, route_in, router, targets_of
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
 from haltpoint.chain.checks.promises import missing
-from haltpoint.chain.checks.routing import progress, route_in, router
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Next, StepEnd, step_failed
 from haltpoint.chain.model.schemas import form_value_faults

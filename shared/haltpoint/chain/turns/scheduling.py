@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.calls import CheckedCall
-from haltpoint.chain.checks.routing import router
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,

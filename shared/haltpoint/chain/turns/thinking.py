@@ -5,9 +5,8 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 """
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.exits import is_offered
-from haltpoint.chain.checks.promises import in_words, missing
-from haltpoint.chain.checks.routing import must_route
+from haltpoint.chain.checks.agents import must_route
+from haltpoint.chain.checks.promises import in_words, missing, offers_end
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import BOUNDS
@@ -95,7 +94,7 @@ def think_step(
         corrections,
         previous,
         due=due,
-        may_end=is_offered(work, index, corrected=bool(corrections)),
+        may_end=offers_end(work, index, corrected=bool(corrections)),
         in_words=_is_last_turn(work, index) and not due,
         forced=must_route(work),
     )
