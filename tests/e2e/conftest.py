@@ -82,8 +82,8 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         "HALTPOINT_TOOLS": "haltpoint.examples.contacts.tools,tests.e2e.tools",
         "HALTPOINT_SKILLS": "shared/haltpoint/examples/contacts/skills,tests/e2e/skills",
         "HALTPOINT_POLICY_FILE": "tests/e2e/policy.toml",
-        "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:restless,tests.e2e.hooks:not_the_moon,"
-        "tests.e2e.hooks:not_mallory,tests.e2e.hooks:calmly,tests.e2e.hooks:another_door",
+        "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:not_the_moon,"
+        "tests.e2e.hooks:calmly,tests.e2e.hooks:another_door",
         "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "HALTPOINT_MODEL__NAME": "contacts",
         "HALTPOINT_GATEWAY__PORT": str(free_port()),

@@ -1,12 +1,7 @@
 """Hooks of the end-to-end tests' own, loaded by their dotted paths."""
 
-from itertools import count
-
-from haltpoint import Ctx, ToolResult, hook
-from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction
+from haltpoint import Ctx, hook
 from haltpoint.contracts.tools import ToolKind
-
-_SERIAL = count(1)
 
 
 @hook.pre(tools="deliver*", order=10)
@@ -14,13 +9,6 @@ async def far_away(call: hook.Call, ctx: Ctx) -> hook.Ask | hook.Allow:
     """A person decides about places that are far."""
     place = call.arguments["place"]
     return hook.ask(f"{place} is far. Deliver anyway?", preview="by mule") if "far" in place else hook.allow()
-
-
-@hook.pre(tools="deliver", order=20)
-def restless(call: hook.Call, ctx: Ctx) -> hook.Modify | None:
-    """Another place with each run, so that what was approved is not what would run."""
-    place = call.arguments["place"]
-    return hook.modify({"place": f"{place} {next(_SERIAL)}"}) if place.startswith("restless") else None
 
 
 @hook.pre(tools="*", order=30, security=True)
@@ -40,15 +28,6 @@ def calmly(call: hook.Call, ctx: Ctx) -> hook.Modify | hook.Block | None:
             else hook.modify({**call.arguments, "words": words.lower()})
         )
     return None
-
-
-@hook.pre(tools="lookup_*", order=5)
-def not_mallory(call: hook.Call, ctx: Ctx) -> hook.Block | None:
-    """An error that a model may recover from."""
-    if "Mallory" not in str(call.arguments):
-        return None
-    fault = ErrorInfo(ErrorType.NOT_FOUND, "Mallory is not to be found", recoverable=True)
-    return hook.block(ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
 
 
 @hook.pre(tools="unlock", order=10)

@@ -24,10 +24,7 @@ def _forwarding(name: str, *after: str) -> dict[str, Any]:
     return {"id": name, "description": "forward it", "required_tools": ["forward_report"], "dependencies": after}
 
 
-_INSTRUCTIONS = "{{results.write-a-short-message.data.instructions}}"
-FOUND_DOOR: Final = {"door_id": "{{results.find_door.data.door_id}}", "content": "hello"}
-MADE_UP_DOOR: Final = {"door_id": "door of the bank", "content": "hello"}
-_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Polite|Have|Note|Unlock|Letters|Forward|Meet)"}
+_UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Have|Note|Unlock|Forward|Meet)"}
 
 OBEDIENT: Final[list[dict[str, Any]]] = [
     # The plan has the tool only when the operator's own words have asked for it.
@@ -35,22 +32,12 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     when("plan", "^Roll out", _plan("think")),
     when("act", "^Roll out", _calls("deploy_site", name="shop")),
     when("reason", "^Roll out", {"content": "The shop is a fine site."}),
-    when("plan", "^Purge by plan", _plan("purge", "purge_archive"), attempt=1),
     when("plan", "^Purge", _plan("look")),
     when("reason", "^Purge", _calls("purge_archive"), attempt=1),
     when("reason", "^Purge", {"content": "The archive stays as it is."}),
     # Three calls at once, of which each waits for the others.
     when("plan", "^Meet", _plan("meet", "meet")),
     when("act", "^Meet (?P<party>\\w+)", {"calls": [*map(_meeting, (1, 2, 3))]}),
-    # A skill of instructions: what it says becomes the message.
-    when("plan", "^Polite", _plan("tell", "lookup_contacts", "send_message")),
-    when("act", "^Polite", _calls("write-a-short-message"), without=["write-a-short-message"]),
-    when("act", "^Polite", _calls("lookup_contacts", query="Jane"), without=["lookup_contacts"]),
-    when(
-        "act",
-        "^Polite",
-        _calls("send_message", recipient_id="{{results.lookup_contacts.data.contact_id}}", content=_INSTRUCTIONS),
-    ),
     # Skills with steps.
     when("plan", "^Have", _plan("tell", "tell-somebody")),
     when("act", "^Have (?P<who>\\w+)", _calls("tell-somebody", who="{{goal.who}}", words=LATE)),
@@ -62,11 +49,6 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     when("act", "^Unlock the (?P<name>\\w+)", _calls("find_door", name="{{goal.name}}"), without=["find_door"]),
     when("act", "^Unlock", {"content": "It stays locked."}, result={"error.error_type": ".+"}),
     when("act", "^Unlock", _calls("unlock", door_id="{{results.find_door.data.door_id}}")),
-    # A letter, and one under a door that nobody has found.
-    when("plan", "^Letters", _plan("post", "find_door", "post_letters")),
-    when("act", "^Letters", _calls("find_door", name="cellar"), without=["find_door"]),
-    when("act", "^Letters", _calls("post_letters", letters=[FOUND_DOOR, MADE_UP_DOOR]), attempt=1),
-    when("act", "^Letters", _calls("post_letters", letters=[FOUND_DOOR])),
     # A mail tells it where to forward the report, and it obeys.
     when("plan", "^Forward", {"plan": {"steps": [_forwarding("first"), _forwarding("second", "first")]}}),
     when("act", "^Forward", _calls("read_mail"), without=["read_mail"]),

@@ -3,7 +3,6 @@
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.tasks import Task
-from tests.e2e.otlp import Received, Receiver
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
@@ -55,40 +54,6 @@ async def _waits(client: Client, chain_id: str) -> bool:
         return False
 
 
-async def test_c6_what_one_agent_has_looked_up_another_may_use(system: Running, client: Client) -> None:
-    run = await client.run(task={"goal": "Relay Jane the words I am late", "agent": "desk"})
-    result = await run.result()
-    assert (result.status, result.answer.text.partition("\n")[0]) == ("completed", "It was passed on.")
-    courier = await client.chain(f"{run.id}~react-2")
-    assert [one.to for one in system.sent(courier.id)] == ["user_jan001"]
-    (action,) = courier.steps[0].actions
-    source = action.sources["recipient_id"]
-    assert (source.source.value, source.where) == ("result", f"{run.id}~react-1.react.1 data.contact_id")
-    assert [one.violation for step in courier.steps for one in step.violations] == []
-
-
-async def test_i1_a_careless_agent_does_nothing_that_it_may_not_and_its_words_are_no_deeds(
-    system: Running, client: Client
-) -> None:
-    run = await client.run(task={"goal": "Shout Jane I am late", "agent": "desk"})
-    result = await run.result()
-    child = await client.chain(f"{run.id}~react-1")
-    assert [one.violation.value for step in result.chain.steps for one in step.violations] == ["not_allowed"]
-    assert [one.violation.value for step in child.steps for one in step.violations] == ["no_provenance"]
-    assert (result.answer.deeds, system.sent(run.id), system.sent(child.id)) == ((), [], [])
-
-
-async def test_r1_whoever_cancels_the_task_cancels_what_it_was_handed_on_to(system: Running, client: Client) -> None:
-    run = await client.run(task={"goal": "Brief John I am late", "agent": "desk"})
-    child = f"{run.id}~react-1"
-    await wait_until(lambda: _waits(client, child))
-    await client.cancel(run.id)
-    assert (await run.result()).status == "cancelled"
-    below = await client.attach(child).result()
-    assert below.status == "cancelled"
-    assert [one.status.value for one in below.chain.requests] == ["withdrawn"]
-
-
 async def test_r1_an_agent_at_work_is_cancelled_with_the_task_and_its_tools_hear_of_it(
     system: Running, client: Client
 ) -> None:
@@ -106,20 +71,3 @@ async def test_r1_an_agent_at_work_is_cancelled_with_the_task_and_its_tools_hear
     assert below.status == "cancelled"
     lines = [f"{what} gate" for what in ("watching", "stopped watching")]
     await wait_until(lambda: sorted(system.written(run.id)) == sorted(lines))
-
-
-async def test_the_spans_of_an_agent_are_in_the_trace_of_the_root(
-    system: Running, client: Client, receiver: Receiver
-) -> None:
-    run = await client.run(task={"goal": "Brief Jane I am here", "agent": "desk"})
-    assert (await run.result()).status == "completed"
-    child = f"{run.id}~react-1"
-
-    def spans() -> dict[str, Received]:
-        return {one.name: one for one in receiver.of_chain(run.id) if one.name.startswith("invoke_agent")}
-
-    await wait_until(lambda: len(spans()) == 2)
-    desk, courier = spans()["invoke_agent desk"], spans()["invoke_agent courier"]
-    assert (desk.attributes["gen_ai.agent.name"], courier.attributes["haltpoint.chain.id"]) == ("desk", child)
-    own = [one for one in receiver.of_chain(run.id) if one.parent_id == courier.span_id]
-    assert {one.attributes["haltpoint.chain.id"] for one in own} == {child}

@@ -56,16 +56,6 @@ def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both
     assert system.written(asked["id"]) == ["deleted draft after 0"]
 
 
-def test_g2_an_edit_runs_at_once_when_the_preview_says_the_same(system: Running) -> None:
-    asked = called(system, "delete_page", "page=old", code=3)
-    refused = system.command("answer", asked["requests"][0]["id"], "--approve", "--edit", "keep_days=soon")
-    assert (refused.returncode, "keep_days" in refused.stderr) == (2, True)
-    done = ended(system, asked, "--approve", "--edit", "keep_days=30")
-    assert system.written(asked["id"]) == ["deleted old after 30"]
-    approval = receipt_of(done)["metadata"]["approval"]
-    assert (approval["proposed"], approval["by"]) == ('{"page":"old"}', "admin")
-
-
 def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> None:
     asked = called(system, "delete_page", "page=a", code=3)
     system.command("answer", asked["requests"][0]["id"], "--approve", "--edit", "page=b")
@@ -76,9 +66,3 @@ def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> 
     assert system.written(asked["id"]) == ["deleted b after 0"]
     approval = receipt_of(done)["metadata"]["approval"]
     assert (approval["proposed"], approval["edited_by"]) == ('{"page":"a"}', "admin")
-
-
-def test_g2_a_preview_that_fails_is_the_calls_failure(system: Running) -> None:
-    failed = called(system, "delete_page", "page=gone", code=1)
-    assert receipt_of(failed)["error"]["error_type"] == "NOT_FOUND"
-    assert (failed["requests"], system.written(failed["id"])) == ([], [])

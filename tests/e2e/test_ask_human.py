@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from haltpoint.client import Client, GatewayError
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.runs import Run
 from tests.e2e.running import Running
 
@@ -46,16 +46,6 @@ async def test_i4_a_plan_asks_in_words(system: Running, client: Client) -> None:
     assert chain.answer.deeds == ()  # to be asked and to echo changes nothing
 
 
-async def test_i4_one_of_the_options_is_chosen(client: Client) -> None:
-    run = await asking(client, options=["red", "blue"])
-    request = await run.expects_request(RequestKind.INPUT)
-    assert [(one.id, one.title) for one in request.options] == [("1", "red"), ("2", "blue")]
-    with pytest.raises(GatewayError, match="not one of the options"):
-        await client.answer(request.id, option_id="3", decision="select")
-    await client.answer(request.id, option_id="2")
-    assert (await run.result()).chain.steps[1].result == {"words": "blue"}
-
-
 async def test_i4_a_form_is_filled_in(system: Running, client: Client) -> None:
     run = await asking(client, schema=FORM)
     request = await run.expects_request(RequestKind.INPUT)
@@ -77,28 +67,3 @@ async def test_i4_a_model_asks_and_goes_on_with_the_answer(client: Client) -> No
     result = await run.result()
     assert (result.status, result.answer.text.splitlines()[0]) == ("completed", "The door: green, of course.")
     assert result.chain.steps[0].validation_status == "passed"
-
-
-async def test_c11_a_plan_goes_on_without_an_answer_where_its_step_says_so(client: Client) -> None:
-    arguments = {"question": "Which colour?", "timeout": 1}
-    ask = {"id": "ask", "on_failure": "continue", "actions": [{"tool": "askHuman", "arguments": arguments}]}
-    tell = {"id": "tell", "dependencies": ["ask"], "actions": [{"tool": "echo", "arguments": {"words": "red, then"}}]}
-    run = await client.run(task={"goal": "Paint the door", "plan": {"steps": [ask, tell]}})
-    result = await run.result()
-    assert (result.status, [step.status for step in result.chain.steps]) == ("completed", ["failed", "completed"])
-    assert result.chain.requests[0].status is RequestStatus.EXPIRED
-    receipt = result.chain.steps[0].actions[0].receipt
-    assert receipt is not None
-    assert receipt.error is not None
-    assert receipt.error.message == 'the question "Which colour?" got no answer in time'
-
-
-async def test_i4_nobody_answers_in_time(client: Client) -> None:
-    run = await asking(client, timeout=1)
-    request = await run.expects_request(RequestKind.INPUT)
-    result = await run.result()
-    assert result.status == "failed"
-    assert result.chain.requests[0].status is RequestStatus.EXPIRED
-    with pytest.raises(GatewayError) as late:
-        await client.answer(request.id, text="red")
-    assert late.value.code == "request_expired"

@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from haltpoint.client import Client
 from haltpoint.sync_client import SyncClient
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running
@@ -32,17 +30,6 @@ def test_f1_run_prints_words_and_deeds_apart_and_nothing_else(system: Running) -
     assert done.returncode == 0, done.stderr
     assert done.stdout == SAID
     assert "completed" in done.stderr
-
-
-def test_c15_run_says_what_the_model_may_use_and_for_whom(system: Running) -> None:
-    options = ("--mode", "advisory", "--budget", "turns=20,tokens=100000", "--deadline", "1h", "--max-turns", "5")
-    tools = ("--tools", "lookup_*", "--tools", "send_message", "--user", "jane", "--context", '{"team": "a"}')
-    chain = document(system.command("run", "Tell Jane hello", *options, *tools, "--json"))
-    assert (chain["status"], chain["mode"]) == ("completed", "advisory")
-    assert (chain["budget"]["turns"], chain["budget"]["tokens"]) == (20, 100_000)
-    beyond = system.command("run", "Tell Jane hello", "--tools", "lookup_*", "--mode", "off")
-    assert beyond.returncode == 1
-    assert "send_message may not be called in this task" in beyond.stderr
 
 
 def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Running) -> None:
@@ -71,34 +58,6 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     assert "→ John Doe  (user_abc123)" in shown
     assert "send.1" in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", watched.stdout + shown)
-
-
-def test_watch_shows_the_stop_and_what_never_ran(system: Running) -> None:
-    done = system.command("run", "Message John hello", "--watch")
-    assert done.returncode == 3
-    assert "■ STOP  Which 'John' do you mean?" in done.stdout
-    assert 'never executed: send_message(recipient_id="user_12345", content="hello")' in done.stdout
-    assert "--option user_abc123" in done.stderr
-
-
-def test_quiet_leaves_only_the_result_of_what_is_watched(system: Running) -> None:
-    done = system.command("run", "Tell Jane hello", "--watch", "--quiet")
-    assert (done.returncode, done.stdout, done.stderr) == (0, SAID, "")
-
-
-def test_a_chain_that_left_out_what_it_promised_says_so(system: Running) -> None:
-    done = system.command("run", "Tell Zorgblort hello")
-    assert done.returncode == 0
-    assert "Not done" in done.stdout
-    assert "Zorgblort" in done.stdout
-
-
-def test_the_same_key_finds_the_same_chain(system: Running) -> None:
-    first, second = (
-        system.command("run", "Tell Jane hi", "--detach", "--idempotency-key", "once").stdout for _ in range(2)
-    )
-    assert first == second
-    assert re.fullmatch(r"[0-9a-f]{32}\n", first)
 
 
 def test_a_literal_plan_runs_without_a_model(system: Running, tmp_path: Path) -> None:
@@ -130,16 +89,6 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     called = document(system.command("tool", "call", "echo", "words=19122", "--json"))
     assert called["steps"][0]["result"] == {"words": "19122"}, "the schema says that it is a text"
     assert system.process("tool", "call", "echo", "words=break").returncode == 1
-
-
-def test_a_confirmation_is_asked_and_approved(system: Running) -> None:
-    stopped = document(system.command("tool", "call", "publish", "page=news", "--json"), 3)
-    assert stopped["status"] == "awaiting_confirmation"
-    (request,) = stopped["requests"]
-    assert "everybody can read it" in system.command("inbox").stdout
-    assert system.command("answer", request["id"], "--approve").returncode == 0
-    done = document(system.command("chain", "watch", stopped["id"], "--json", "--quiet"))
-    assert done["steps"][0]["result"] == {"published": "news"}
 
 
 def test_a_chain_is_cancelled(system: Running) -> None:
@@ -195,56 +144,6 @@ def test_the_doctor_finds_nothing_wrong(system: Running) -> None:
     assert "✓ functions: " in system.command("doctor").stdout
 
 
-def test_init_may_be_repeated(system: Running) -> None:
-    assert document(system.command("init", "--json"))["library"] == "haltpoint_4"
-
-
-def test_settings_are_shown_with_their_origin(system: Running) -> None:
-    shown = system.command("config", "show", "--origin").stdout
-    assert re.search(r"^lease +=.*# environment, HALTPOINT_LEASE$", shown, re.MULTILINE)
-    assert document(system.command("config", "show", "--json"))["heartbeat"]["value"] == "0.5"
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "says"),
-    [
-        (("run", "x", "--key", "wrong"), 1, "HP-051"),
-        (("chain", "show", "0" * 32), 1, "HP-053"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
-)
-def test_errors_are_for_people(system: Running, words: tuple[str, ...], code: int, says: str) -> None:
-    done = system.command(*words)
-    assert done.returncode == code, done.stderr
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
-async def test_the_inbox_shows_new_questions_as_they_come(system: Running, client: Client) -> None:
-    with subprocess.Popen(  # noqa: ASYNC220 - it is read until its line
-        [*HALTPOINT, "inbox", "--watch", "--json"],
-        env=system.environment,
-        cwd=CHECKOUT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as watching:
-        assert watching.stdout
-        assert watching.stderr
-        runs = [await client.run("Tell John hello") for _ in range(2)]
-        asked = {(await run.expects_request()).id for run in runs}
-        seen: list[str] = []
-        while not asked <= set(seen):
-            seen.append(json.loads(watching.stdout.readline())["id"])
-        assert len(seen) == len(set(seen)), "each is shown once"
-        watching.send_signal(signal.SIGINT)
-        assert watching.wait(PATIENCE) == 130
-        assert watching.stderr.read() == ""
-    for run in runs:
-        await client.cancel(run.id)
-
-
 async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
     run = await client.run("Tell John hello")
     await run.expects_request()
@@ -260,26 +159,3 @@ async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
         assert watching.wait(PATIENCE) == 130
         assert watching.stderr.read() == ""
     await client.cancel(run.id)
-
-
-def test_the_action_log_and_a_correction(system: Running) -> None:
-    chain = document(system.command("run", "Tell Jane hello", "--json"))["id"]
-
-    find, send = document(system.command("chain", "actions", chain, "--json"))
-    assert (find["tool"], send["tool"]) == ("lookup_contacts", "send_message")
-    assert find["tokens"] > 0
-    assert send["duration_ms"] is not None
-    assert {one["source"] for one in send["sources"].values()} == {"result"}
-    lines = [line.split("\t") for line in system.command("chain", "actions", chain).stdout.splitlines()]
-    assert [line[:3] for line in lines] == [["find.1", "lookup_contacts", "done"], ["send.1", "send_message", "done"]]
-
-    before = _corrections(system)
-    done = system.command("chain", "wrong", chain, "the other Jane", "--action", f"{chain}.send.1")
-    assert (done.returncode, done.stderr) == (0, "recorded, thank you\n")
-    assert _corrections(system) == before + 1
-    assert system.command("chain", "wrong", chain, "--action", "x").returncode == 1
-
-
-def _corrections(system: Running) -> int:
-    tools = document(system.command("stats", "--json"))["tools"]
-    return sum(row["corrections"] for row in tools if row["name"] == "send_message")

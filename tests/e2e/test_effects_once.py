@@ -1,7 +1,6 @@
 """An effect of a tenant happens once, whichever chain asks for it (CONTRACT E6), over real processes."""
 
 from tests.e2e.running import Running
-from tests.e2e.test_approvals import asked_anew
 from tests.e2e.test_older_style import called, ended, receipt_of
 
 
@@ -36,14 +35,3 @@ def test_e6_a_person_who_is_asked_anyway_sees_the_first_one_and_may_allow_it_onc
     refused = ended(system, third, "--reject", "twice is enough", code=1)
     assert receipt_of(refused)["error"]["error_type"] == "DENIED"
     assert system.written(third["id"]) == []
-
-
-def test_e6_a_yes_without_the_first_one_in_sight_does_not_allow_it_once_more(system: Running) -> None:
-    first, second = (called(system, "void", "invoice=i-4", code=3) for _ in range(2))
-    assert ended(system, first, "--approve")["status"] == "completed"
-    system.command("answer", second["requests"][0]["id"], "--approve")
-    again = asked_anew(system, second)
-    new = next(one for one in again["requests"] if one["status"] == "open")
-    assert [reason["kind"] for reason in new["reasons"]] == ["repeat", "destructive", "changed"]
-    assert ended(system, again, "--reject", "no", code=1)["status"] == "failed"
-    assert (system.written(first["id"]), system.written(second["id"])) == (["voided i-4"], [])

@@ -105,30 +105,6 @@ async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
         assert await redis.xlen(topology.key(partition, "dead")) == 0
 
 
-async def test_another_takes_over_from_one_that_is_killed(
-    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
-) -> None:
-    async with (
-        AutoPipeline(redis) as calls,
-        recording_worker(server.url, topology, spec()),
-        executor(server.url, tmp_path, "first") as first,
-        executor(server.url, tmp_path, "second") as second,
-    ):
-        store = Store(calls, topology)
-
-        async def shared() -> bool:
-            owners = [await redis.get(topology.key(p, "owner")) for p in range(PARTITIONS)]
-            return None not in owners and len(set(owners)) == 2
-
-        await wait_until(shared)
-        ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
-        await first.ends(signal.SIGKILL)
-        await wait_until(lambda: all_completed(redis, topology, ids))
-        assert await second.ends(signal.SIGINT) == 0
-    for partition in range(PARTITIONS):
-        assert await redis.xlen(topology.key(partition, "dead")) == 0
-
-
 async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
     url = f"unix://{tmp_path}/server.sock"
     async with executor(url, tmp_path) as waiting:
@@ -139,20 +115,6 @@ async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
             (last,) = [line for line in waiting.log if line["level"] == "critical"]
     assert last["code"] == "HP-014"
     assert "haltpoint init" in last["event"]
-
-
-async def test_it_can_be_stopped_while_it_waits(tmp_path: Path) -> None:
-    async with executor(f"unix://{tmp_path}/server.sock", tmp_path) as waiting:
-        await wait_until(lambda: waiting.says("waiting for the server"))
-        assert await waiting.ends(signal.SIGTERM) == 0
-
-
-async def test_it_refuses_a_deployment_of_another_size(
-    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
-) -> None:
-    async with executor(server.url, tmp_path, HALTPOINT_PARTITIONS="8") as wrong:
-        assert await wrong.ends() == 1
-        assert [line["code"] for line in wrong.log if line["level"] == "critical"] == ["HP-016"]
 
 
 async def test_a_vanished_group_ends_it_with_a_report(

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from haltpoint.sync_client import SyncClient
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
 
@@ -38,20 +37,6 @@ def test_b7_a_tool_in_the_older_style_asks_and_runs_when_it_is_approved(system: 
     assert system.written(asked["id"]) == ["erased news"]
 
 
-def test_b7_a_result_that_says_it_failed_fails(system: Running) -> None:
-    failed = called(system, "erase_page", "page=start", code=1)
-    error = receipt_of(failed)["error"]
-    assert (error["error_type"], error["message"]) == ("PERMISSION", "the start page stays")
-
-
-def test_b7_a_plan_cannot_say_that_it_is_confirmed(system: Running) -> None:
-    shown = document(system.command("tool", "show", "erase_page", "--json"))
-    assert list(shown["parameters"]["properties"]) == ["page"]
-    refused = system.command("tool", "call", "erase_page", "page=news", "confirmed=true")
-    assert refused.returncode != 0
-    assert "leave out confirmed" in refused.stderr
-
-
 def test_e5_an_exception_after_the_effect_is_in_doubt_and_may_be_said_to_have_happened(system: Running) -> None:
     doubt = called(system, "pay_bill", "bill=b1", code=3)
     (request,) = doubt["requests"]
@@ -64,24 +49,3 @@ def test_e5_an_exception_after_the_effect_is_in_doubt_and_may_be_said_to_have_ha
     assert receipt["warnings"] == ["a person says that it happened; its result is not known"]
     assert receipt["metadata"]["by"]
     assert system.written(doubt["id"]) == ["paid b1"]
-
-
-def test_e5_its_result_may_be_given_and_is_checked(system: Running) -> None:
-    doubt = called(system, "pay_bill", "bill=b2", code=3)
-    request = doubt["requests"][0]["id"]
-    wrong = system.command("answer", request, "--happened", '{"receipt": 7}')
-    assert wrong.returncode != 0
-    assert "receipt" in wrong.stderr
-    done = ended(system, doubt, "--happened", '{"receipt": "r-17"}')
-    assert done["steps"][0]["result"] == {"receipt": "r-17"}
-
-
-def test_e5_what_failed_is_not_run_again_and_its_exception_is_the_error(system: Running) -> None:
-    doubt = called(system, "pay_bill", "bill=b3", code=3)
-    failed = ended(system, doubt, "--failed", code=1)
-    error = receipt_of(failed)["error"]
-    assert (error["error_type"], error["message"]) == ("UNKNOWN", "KeyError: 'b3'")
-    assert failed["status"] == "failed"
-    assert system.written(doubt["id"]) == ["paid b3"]
-    with SyncClient(system.url, system.key) as client:
-        assert [one.status for one in client.requests(status="open").items if one.chain_id == doubt["id"]] == []

@@ -1,13 +1,10 @@
 """The policy file over real processes: the operator's patterns, texts and blocked tools (docs/policy.md)."""
 
-from pathlib import Path
-
 import pytest
 
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice
 from tests.e2e.running import Running
-from tests.e2e.test_up import up
 
 DROPPED = (
     'The goal ("Roll out": who asks for a roll-out wants one, pattern roll-out) requires deploy_site, and no step '
@@ -25,12 +22,6 @@ async def test_c2_d1_a_plan_without_what_the_operators_pattern_requires_is_refus
     (violation,) = chain.violations
     assert (violation.violation, violation.place, violation.correction) == ("bad_plan", "plan", DROPPED)
     assert f"corrected: {DROPPED}" in (await system.typed("chain", "show", run.id)).stdout
-
-
-async def test_c2_a_task_may_do_without_the_operators_pattern(system: Running, client: Client) -> None:
-    run = await client.run(task={"goal": "Roll out the shop", "patterns_off": ["roll-out"]})
-    chain = (await run.result()).chain
-    assert (chain.status, chain.violations, system.written(run.id)) == ("completed", (), [])
 
 
 async def test_d3_the_model_and_people_get_the_operators_texts(client: Client) -> None:
@@ -55,28 +46,3 @@ async def test_c6_a_blocked_tool_is_refused_although_the_model_calls_it(
     (violation,) = step.violations
     assert (violation.violation, violation.tool) == ("not_allowed", "purge_archive")
     assert (chain.status, step.result) == ("completed", "The archive stays as it is.")
-
-
-async def test_c1_no_plan_may_name_a_blocked_tool(system: Running, client: Client) -> None:
-    drafted = await (await client.run("Purge by plan")).result()
-    assert drafted.chain.violations[0].violation == "bad_plan"
-    assert "purge_archive is internal" in drafted.chain.violations[0].message
-    assert system.written(drafted.chain.id) == []
-    literal = await system.typed("tool", "call", "purge_archive")
-    assert literal.returncode == 2
-    assert "purge_archive is internal" in literal.stderr
-    assert "internal; queue default" in (await system.typed("tool", "show", "purge_archive")).stdout
-
-
-@pytest.mark.parametrize("service", [(), ("executor",), ("planner",), ("gateway",), ("tool-worker",)])
-def test_a_broken_file_stops_the_start_with_one_clear_error(tmp_path: Path, service: tuple[str, ...]) -> None:
-    file = tmp_path / "policy.toml"
-    file.write_text('blocked_tool = ["x"]\n[[patterns]]\nid = "deploy"\npattern = \'\\b(deploy\'\ntools = []\n')
-    done = up(tmp_path, *service, HALTPOINT_POLICY_FILE=str(file))
-    assert done.returncode == 2
-    assert done.stdout == ""
-    error, fix = done.stderr.splitlines()
-    assert error.startswith(f"HP-004 the policy file {file} cannot be used: ")
-    assert "pattern 'deploy'.pattern: '\\b(deploy' is not a regular expression: missing )" in error
-    assert "blocked_tool is not a key; did you mean blocked_tools?" in error
-    assert fix == "Correct the file; docs/policy.md shows a whole one"

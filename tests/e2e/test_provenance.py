@@ -39,23 +39,6 @@ async def test_c6_the_worker_refuses_an_id_that_a_hook_made_up(system: Running, 
     assert "its door_id must come from find_door.door_id" in shown
 
 
-async def test_c6_an_id_that_was_looked_up_passes_the_worker(system: Running, client: Client) -> None:
-    chain, status, action = await unlocked(client, "Unlock the cellar")
-    assert (status, system.written(chain)) == ("completed", ["unlocked door of the cellar"])
-    assert action.sources["door_id"].where.endswith(".1 data.door_id")
-    assert hooks(action) == [("another_door", "allow"), ("not_the_moon", "allow")]
-
-
-async def test_c6_a_made_up_id_inside_of_an_argument_reaches_nobody(system: Running, client: Client) -> None:
-    """Of two letters one is for a door that nobody has found: neither goes, until the model has taken it out."""
-    result = await (await client.run("Letters for the cellar")).result()
-    assert (result.status, system.written(result.chain.id)) == ("completed", ["letter under door of the cellar"])
-    (broken,) = result.chain.steps[0].violations
-    assert (broken.violation.value, broken.tool) == ("no_provenance", "post_letters")
-    assert "letters[].door_id of post_letters must not be made up" in broken.message
-    assert "letters[].door_id: from find_door.door_id" in (await system.typed("tool", "show", "post_letters")).stdout
-
-
 async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of_it(
     system: Running, client: Client
 ) -> None:
@@ -69,12 +52,3 @@ async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of
     shown = (await system.typed("chain", "show", chain)).stdout
     assert 'ran as unlock(door_id="door of the bank")' in shown
     assert "used a value with no known source" in shown
-
-
-async def test_c6_without_the_contract_nobody_asks_and_the_chain_shows_who_changed_the_call(
-    system: Running, client: Client
-) -> None:
-    chain, status, action = await unlocked(client, "Unlock the attic", mode="off")
-    assert (status, system.written(chain)) == ("completed", ["unlocked door of the bank"])
-    assert hooks(action)[0] == ("another_door", "modify")
-    assert "changed by tests.e2e.hooks:another_door" in (await system.typed("chain", "show", chain)).stdout

@@ -1,7 +1,5 @@
 """A tool that refuses a call for now is called again when it said, over real processes (CONTRACT E2)."""
 
-import json
-
 from haltpoint.client import Client
 from tests.e2e.running import Running, executors_killed
 from tests.support import wait_until
@@ -30,27 +28,3 @@ async def test_e2_an_action_rests_and_runs_again_also_when_the_executors_die_mea
     assert action.receipt is not None
     assert action.receipt.data == {"attempt": 2}
     assert action.id.endswith(".in.1")
-
-
-async def test_e6_a_limited_call_rests_and_fails_at_its_deadline_with_the_limits_name(
-    system: Running, client: Client
-) -> None:
-    step = {"id": "in", "required_tools": ["rationed"], "actions": [{"tool": "rationed", "arguments": {}}]}
-    first = await (await client.run(task={"plan": {"steps": [step]}})).result()
-    assert first.status == "completed"
-    run = await client.run(task={"plan": {"steps": [step]}, "budget": {"seconds": 4}})
-
-    async def rests() -> bool:
-        queues = json.loads((await system.typed("queue", "list", "--json")).stdout)["items"]
-        return "the rate_limit 1/h per tenant of rationed" in {row["why"] for one in queues for row in one["resting"]}
-
-    await wait_until(rests)
-    result = await run.result()
-    assert result.status == "failed"
-    assert result.chain.error is not None
-    assert "while a call waited for the rate_limit 1/h per tenant of rationed" in result.chain.error.message
-    (action,) = result.chain.steps[0].actions
-    assert action.receipt is not None
-    assert action.receipt.error is not None
-    assert action.receipt.error.error_type == "RATE_LIMIT"
-    assert "the rate_limit 1/h per tenant of rationed" in action.receipt.error.message

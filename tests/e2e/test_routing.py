@@ -3,7 +3,6 @@ are killed between a call and the decision, or before a reply is recorded.
 """
 
 import asyncio
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -140,18 +139,3 @@ async def _decides(client: Client, run: Run, looks: int) -> bool:
     """Whether so many of its calls have their results: the decision is on its way."""
     chain: ChainView = await client.chain(run.id)
     return sum(one.receipt is not None for step in chain.steps for one in step.actions) == looks
-
-
-async def test_i3_the_question_who_works_on_it_is_in_the_inbox_with_the_agents(system: Running, client: Client) -> None:
-    run = await begin(client, BEHAVIOURS["a decision that is not sure"])
-    request = await run.expects_request(RequestKind.CLARIFICATION)
-    assert [(one.id, one.confidence) for one in request.options] == [("billing", 0.4), ("technical", None)]
-    assert "The supervisor would choose billing, with a confidence of 0.4: an invoice." in request.question
-    shown = (await system.typed("inbox", "--json")).stdout
-    assert request.id in {json.loads(one)["id"] for one in shown.splitlines()}
-    answered = await system.typed("answer", request.id, "--none", "It is about my account")
-    assert answered.returncode == 0, answered.stderr
-    again = await run.expects_request(RequestKind.CLARIFICATION)
-    assert again.id != request.id, "the model has decided the same again, and is not sure again"
-    await client.answer(again.id, option_id="technical")
-    assert (await run.result()).status == "completed"

@@ -24,12 +24,6 @@ async def test_c8_independent_steps_run_side_by_side(system: Running, client: Cl
     assert (result.status, [one.status for one in result.chain.steps]) == ("completed", ["completed"] * 3)
 
 
-async def test_c8_calls_of_a_literal_step_run_side_by_side(system: Running, client: Client) -> None:
-    one = step("all", meeting("calls"), meeting("calls"), meeting("calls"), parallel=3)
-    result = await (await client.run(task={"plan": {"steps": [one]}})).result()
-    assert (result.status, len(result.chain.steps[0].actions)) == ("completed", 3)
-
-
 async def test_c8_reads_of_one_proposal_run_side_by_side(system: Running, client: Client) -> None:
     result = await (await client.run(task={"goal": "Meet Anna", "parallel": 4})).result()
     assert result.status == "completed"

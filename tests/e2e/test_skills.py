@@ -7,7 +7,7 @@ from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.runs import Run
-from tests.e2e.running import Running, executors_killed
+from tests.e2e.running import Running
 from tests.support import wait_until
 
 TELL = {"who": "John", "words": "I'm running late"}
@@ -95,39 +95,6 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     assert (facts[0], facts[-1]) == ("chain.started", "chain.completed")
 
 
-async def test_parent_and_child_survive_the_executor(system: Running, client: Client) -> None:
-    run, child, request = await begun(client)
-    async with executors_killed(system):
-        await client.answer(request.id, option_id="user_abc123")
-        result = await run.result()
-    assert (result.status, (await client.chain(child)).status) == ("completed", "completed")
-    assert [message.to for message in system.sent(child)] == ["user_abc123"]
-
-
-async def test_a_parent_that_is_cancelled_cancels_the_child_that_waits_for_a_person(
-    system: Running, client: Client
-) -> None:
-    run, child, request = await begun(client)
-    await client.cancel(run.id)
-
-    async def both_are() -> bool:
-        return [(await client.chain(one)).status for one in (run.id, child)] == ["cancelled", "cancelled"]
-
-    await wait_until(both_are)
-    assert (await client.chain(child)).requests[0].status == "withdrawn"
-    assert system.sent(child) == []
-    assert request.id not in (await asyncio.to_thread(system.process, "inbox")).stdout
-
-
-async def test_a_skill_whose_tool_fails_fails_with_its_words(system: Running, client: Client) -> None:
-    run = await client.run(task=task("tell-somebody", who="Zorgblort", words="hello"))
-    result = await run.result()
-    assert result.status == "failed"
-    assert "Zorgblort" in result.answer.text
-    assert "Check the spelling." in result.answer.text
-    assert system.sent(f"{run.id}~do-1") == []
-
-
 async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(system: Running, client: Client) -> None:
     listed = {tool.name: tool for tool in await client.tools()}
     assert listed["tell-somebody"].hooks == (
@@ -147,9 +114,3 @@ async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(sy
     assert refused.status == "failed"
     assert "no shouting" in refused.answer.text
     assert [action.child for step in refused.chain.steps for action in step.actions] == [None]
-
-
-def test_run_without_watching_ends_as_soon_as_the_child_asks(system: Running) -> None:
-    called = system.command("tool", "call", "tell-somebody", "who=John", "words=hello")
-    assert called.returncode == 3
-    assert "haltpoint answer" in called.stdout + called.stderr

@@ -29,18 +29,6 @@ async def told_once(client: Client, chain_id: str, fact: str) -> bool:
     return (facts[0], facts[-1], facts.count(fact)) == ("chain.started", fact, 1)
 
 
-async def test_a_model_goes_on_with_the_instructions_of_a_skill(system: Running, client: Client) -> None:
-    run = await client.run("Polite words for Jane")
-    result = await run.result()
-    assert (result.status, result.chain.violations) == ("completed", ())
-    assert calls(result.chain) == ["write-a-short-message", "lookup_contacts", "send_message"]
-    (learnt, *_) = result.chain.steps[0].actions
-    assert (learnt.child, learnt.receipt is not None and learnt.receipt.success) == (None, True)
-    (message,) = system.sent(run.id)
-    assert message.to == "user_jan001"
-    assert "Two sentences at most" in message.content  # the model has put the skill's own words there
-
-
 async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(system: Running, client: Client) -> None:
     run = await client.run("Have Jane told")
     child = f"{run.id}~tell-1"

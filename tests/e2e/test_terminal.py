@@ -1,6 +1,5 @@
 """A person at a terminal: the chain is drawn, the question is asked there and answered there."""
 
-import json
 import os
 import pty
 import re
@@ -116,24 +115,3 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(system: Running) -> None:
 def _waiting(system: Running) -> str:
     done = system.command("run", "Tell J hello", "--detach")
     return done.stdout.strip()
-
-
-def test_who_leaves_a_question_is_told_how_it_can_be_answered_later(system: Running) -> None:
-    with at_terminal(system, "run", "Message John hello", "--watch", columns=80) as terminal:
-        terminal.until("Your choice")
-        terminal.press(b"\x04")  # Ctrl-D
-        assert terminal.wait() == 3
-        assert "--option user_abc123" in terminal.text
-        assert "HP-002" not in terminal.text
-
-
-def test_a_question_that_somebody_else_answers_meanwhile_stops_nobody(system: Running) -> None:
-    with at_terminal(system, "run", "Tell John good evening", "--watch", columns=120) as terminal:
-        terminal.until("Your choice")
-        inbox = map(json.loads, system.command("inbox", "--json").stdout.splitlines())
-        asked = next(one for one in inbox if one["goal"] == "Tell John good evening")
-        terminal.press(b"2")
-        assert system.command("answer", asked["id"], "--option", "user_abc123").returncode == 0
-        assert terminal.wait() == 0, "the prompt is withdrawn: nothing needs to be typed"
-        assert "admin has already answered the request: John Doe  (user_abc123)" in terminal.text
-        assert "→ John Doe" in terminal.text

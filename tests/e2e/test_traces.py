@@ -122,13 +122,3 @@ async def test_the_lines_of_the_log_have_the_ids_of_chain_and_trace(
         await wait_until(partial(told, chain, services))
         (root,) = [span for span in receiver.of_chain(chain) if not span.parent_id]
         assert {line.get("trace") for line in system.log_lines(chain)} == {root.trace_id}
-
-
-async def test_a_chain_joins_the_trace_of_its_caller(system: Running, client: Client, receiver: Receiver) -> None:
-    trace_id = "0af7651916cd43dd8448eb211c80319c"
-    headers = {"traceparent": f"00-{trace_id}-b7ad6b7169203331-01", "authorization": f"Bearer {system.key}"}
-    async with httpx.AsyncClient(base_url=system.url, headers=headers) as caller:
-        accepted = await caller.post("/v1/tasks", json={"goal": "Tell Jane hello"})
-    assert accepted.status_code == 202
-    await client.attach(accepted.json()["chain_id"]).result()
-    await wait_until(lambda: bool(named(receiver.traces.get(trace_id, []), "execute_tool send_message")))

@@ -9,8 +9,7 @@ from haltpoint.contracts.base import undo_id
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.runs import Run
-from tests.e2e.running import Running, executors_killed
-from tests.e2e.tools import diary
+from tests.e2e.running import Running
 from tests.support import wait_until
 
 
@@ -56,26 +55,6 @@ async def test_e7_undoing_twice_undoes_what_is_still_open_and_a_failure_stops_no
     assert taken_out(system, run) == [*once, "left the oak"]
 
 
-async def test_e7_each_undo_of_a_deed_has_the_same_key(system: Running, client: Client) -> None:
-    run = await planted(client, "oak")
-    for _ in range(2):
-        await undone(client, run.id)
-    lines = diary(system.outbox.path).read_text().splitlines()
-    assert lines[-2:] == 2 * [f"{run.id}.garden.1~undo left the oak"]
-
-
-async def test_e7_nothing_is_undone_by_itself_and_a_failed_chain_can_be(system: Running, client: Client) -> None:
-    run = await planted(client, "ash", "fir", then="inspect_garden")
-    assert (await client.chain(run.id)).status == "failed"
-    async with executors_killed(system):
-        shown = await system.typed("chain", "undo", run.id)
-    assert shown.returncode == 0, shown.stderr
-    assert taken_out(system, run) == ["uprooted fir 3", "uprooted ash 3"]
-    shown = await system.typed("chain", "undo", run.id)
-    assert (shown.returncode, "there is nothing to undo" in shown.stderr) == (0, True)
-    assert 'undone before: Planted "ash"' in shown.stderr
-
-
 async def test_e7_the_deeds_of_children_are_undone_too(system: Running, client: Client) -> None:
     step = {"id": "a", "actions": [{"tool": "plant-hedge", "arguments": {"name": "yew"}}]}
     run = await client.run(task={"plan": {"steps": [step]}})
@@ -83,20 +62,6 @@ async def test_e7_the_deeds_of_children_are_undone_too(system: Running, client: 
     found = await undone(client, run.id)
     assert [deed.action_id for deed in found.undoes] == [f"{run.id}~a-1.second.1", f"{run.id}~a-1.first.1"]
     assert taken_out(system, run) == 2 * ["uprooted yew 3"]
-
-
-async def test_e7_what_has_no_undo_is_listed(system: Running, client: Client) -> None:
-    call = {"tool": "leave_note", "arguments": {"for_whom": "Jo"}}
-    run = await client.run(task={"plan": {"steps": [{"id": "a", "actions": [call]}]}})
-    await run.result()
-    found = await client.undo(run.id)
-    assert (found.chain_id, [(one.says, one.why) for one in found.left]) == (
-        None,
-        [('Left a note for "Jo"', "no_undo")],
-    )
-    shown = await system.typed("chain", "undo", run.id)
-    assert shown.returncode == 1
-    assert f'left: Left a note for "Jo" ({run.id}.a.1): its tool declares no undo' in shown.stderr
 
 
 async def test_e7_only_a_root_chain_that_has_ended_is_undone(system: Running, client: Client) -> None:
@@ -134,13 +99,3 @@ async def test_e7_an_undo_whose_worker_dies_after_its_effect_is_in_doubt_and_not
     assert (await undoing.result()).status == "completed"
     assert taken_out(system, run) == ["uprooted willow 6"]
     assert [deed.says for deed in (await client.undo(run.id)).undone] == ['Planted "willow"']
-
-
-async def test_e7_a_literal_plan_undoes_no_call_of_another_chain(system: Running, client: Client) -> None:
-    run = await planted(client, "elm")
-    call = {"tool": "plant~undo", "arguments": {"action_id": f"{run.id}.garden.1"}}
-    other = await client.run(task={"plan": {"steps": [{"id": "a", "actions": [call]}]}})
-    result = await other.result()
-    assert result.status == "failed"
-    assert "there is nothing to undo" in result.answer.text
-    assert taken_out(system, run) == []

@@ -1,6 +1,5 @@
 """`haltpoint up`: what cannot come up says why, once, and ends; what is up stays up, and stops when it is told to."""
 
-import json
 import os
 import signal
 import socket
@@ -60,40 +59,12 @@ def test_a_port_in_use_is_one_error_and_nothing_is_started(tmp_path: Path, words
     assert done.stdout == ""
 
 
-def test_services_that_would_share_a_port_are_refused(tmp_path: Path) -> None:
-    done = up(tmp_path, HALTPOINT_HEALTH_PORT=str(free_port()))
-    assert done.returncode == 1
-    assert "HP-003 3 services cannot share port" in done.stderr
-
-
 def test_a_service_that_can_never_start_ends_it(tmp_path: Path) -> None:
     done = up(tmp_path, HALTPOINT_TOOLS="there.is.no.such.module")
     assert done.returncode == 1
     assert "HP-043 tool-worker failed to start and will not be retried" in done.stderr
     assert "starts again" not in done.stderr
     assert "HP-030" in done.stderr + done.stdout
-
-
-def test_settings_that_cannot_be_used_are_shown_where_the_error_sends_one(tmp_path: Path) -> None:
-    refused = up(tmp_path, HALTPOINT_SLOTS="many")
-    assert refused.returncode == 2
-    assert "haltpoint config show --origin" in refused.stderr
-    shown = subprocess.run(
-        [*HALTPOINT, "config", "show", "--json"],
-        env={**os.environ, "HALTPOINT_SLOTS": "many"},
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert shown.returncode == 2
-    assert json.loads(shown.stdout)["slots"] == {
-        "value": "many",
-        "variable": "HALTPOINT_SLOTS",
-        "origin": "environment",
-    }
-    assert "slots = many (from environment; HALTPOINT_SLOTS)" in shown.stderr
 
 
 @asynccontextmanager
@@ -110,24 +81,6 @@ async def come_up(tmp_path: Path, *words: str, **variables: str) -> AsyncIterato
         process.terminate()
         code = process.wait(PATIENCE)
     assert code == 0, (tmp_path / "log").read_text()
-
-
-async def test_the_agents_file_is_read_at_the_start(tmp_path: Path) -> None:
-    (file := tmp_path / "agents.toml").write_text('[[agents]]\nname = "desk"\ndescription = "Takes everything."\n')
-    async with come_up(tmp_path, HALTPOINT_AGENTS_FILE=str(file)) as log:
-        told = log.read_text()
-    assert "agents: desk" in told
-    async with come_up(tmp_path) as log:  # it is read at each start
-        assert "agents: desk" not in log.read_text()
-
-
-async def test_more_workers_are_started_when_asked_for(tmp_path: Path) -> None:
-    async with (
-        come_up(tmp_path, "--workers", "2"),
-        connect(running(tmp_path / "state" / "data") or "") as redis,
-    ):
-        names = sorted(one["name"] for one in await alive(redis, Topology(4)))
-    assert names == ["executor", "gateway", "planner", "tool-worker", "tool-worker"]
 
 
 async def test_the_server_is_started_again_on_its_data_and_chains_go_on(tmp_path: Path) -> None:
@@ -165,16 +118,6 @@ async def test_everything_stops_by_itself_also_while_the_server_is_away(tmp_path
         async with come_up(tmp_path, **variables) as log:
             server.kill()
     assert "is killed" not in log.read_text()
-
-
-async def test_a_state_directory_is_made_where_only_the_address_is_kept(tmp_path: Path) -> None:
-    """With a server and a key of the operator's own nothing else has made it before."""
-    with EmbeddedServer(tmp_path / "data") as server:
-        variables = {"HALTPOINT_REDIS_URL": server.url, "HALTPOINT_GATEWAY__ADMIN_KEY": "chosen"}
-        subprocess.run([*HALTPOINT, "init"], env=environment(tmp_path, **variables), cwd=CHECKOUT, check=True)  # noqa: ASYNC221
-        assert not (tmp_path / "state").exists()
-        async with come_up(tmp_path, **variables):
-            assert (tmp_path / "state" / ADDRESS_FILE).exists()
 
 
 SHOP = """
@@ -261,9 +204,3 @@ async def test_r12_a_worker_that_a_call_blocks_is_replaced_and_no_other_is_hit(t
     ended = [line for line in log.read_text().splitlines() if "ended (" in line]
     assert len(ended) == 1
     assert "ended (exit code 3), starts again in 0.1 s" in ended[0]
-
-
-async def test_reload_is_for_tool_workers(tmp_path: Path) -> None:
-    done = up(tmp_path, "gateway", "--reload")
-    assert done.returncode == 2
-    assert "--reload is for tool workers" in done.stderr

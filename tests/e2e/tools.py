@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -154,12 +153,6 @@ def delete_page(page: str, ctx: Ctx, keep_days: int = 0) -> dict[str, Any]:
     return {"deleted": page}
 
 
-@tool(read_only=True, rate_limit="1/h per tenant")
-def rationed(ctx: Ctx) -> dict[str, int]:
-    """Read something that may be read once in an hour."""
-    return {"attempt": ctx.attempt}
-
-
 @tool(effect_key="wire:{invoice}", says="Wired the money of {invoice}")
 def wire(invoice: str, ctx: Ctx) -> dict[str, Any]:
     """Pay an invoice: once, whichever chain asks for it."""
@@ -179,13 +172,6 @@ def refund(to: str, amount: float, ctx: Ctx) -> dict[str, float]:
     """Pay money back."""
     _write_down(ctx, f"refunded {amount:g} to {to}")
     return {"refunded": amount}
-
-
-@tool
-def pin_up(words: str, ctx: Ctx) -> dict[str, int]:
-    """Pin words up on the board."""
-    _write_down(ctx, "pinned up")
-    return {"pinned": len(words)}
 
 
 @tool
@@ -240,28 +226,6 @@ def forward_report(email: str, ctx: Ctx) -> dict[str, str]:
     return {"forwarded": "yes"}
 
 
-class Letter(TypedDict):
-    """A letter to somebody who was found behind a door."""
-
-    door_id: Annotated[str, FromResult("find_door.door_id")]
-    content: str
-
-
-@tool
-def post_letters(letters: list[Letter], ctx: Ctx) -> dict[str, int]:
-    """Put letters under doors that were found."""
-    for letter in letters:
-        _write_down(ctx, f"letter under {letter['door_id']}")
-    return {"posted": len(letters)}
-
-
-@tool(internal=True)
-def stamp(words: str, ctx: Ctx) -> dict[str, str]:
-    """Stamp a paper; not for plans and models."""
-    _write_down(ctx, f"stamped {words}")
-    return {"stamped": words}
-
-
 @tool(timeout="60s")
 async def note_down(words: str, ctx: Ctx, wait: bool = False) -> dict[str, str]:
     """Write something down; if it should, wait then until there is a file of the action's name."""
@@ -292,13 +256,6 @@ async def crowded(ctx: Ctx) -> dict[str, int]:
     return {"attempt": ctx.attempt}
 
 
-@tool(says="Left a note for {for_whom}")
-def leave_note(for_whom: str, ctx: Ctx) -> dict[str, str]:
-    """Leave a note at the door."""
-    _write_down(ctx, f"left a note for {for_whom} {ctx.attempt}")
-    return {"name": for_whom}
-
-
 def uproot(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx) -> None:
     """Take a tree out again; the oak stays."""
     if arguments["name"] == "oak":
@@ -314,12 +271,6 @@ def plant(name: str, ctx: Ctx) -> dict[str, int]:
     """Plant a tree."""
     _write_down(ctx, f"planted {name}")
     return {"place": len(name)}
-
-
-@tool(read_only=True)
-def inspect_garden() -> None:
-    """Look at the garden, which is closed."""
-    raise ToolError.permission("the garden is closed")
 
 
 @tool(says="Printed {pages} pages", timeout="1h")
@@ -343,15 +294,3 @@ async def keep_watch(post: str, ctx: Ctx) -> None:
         await asyncio.Event().wait()
     finally:
         _write_down(ctx, f"stopped watching {post}")
-
-
-@tool(read_only=True, timeout="1h")
-def count_sheep(ctx: Ctx) -> int:
-    """Count in a thread until the chain is cancelled."""
-    sheep = 0
-    while not ctx.cancelled:
-        sheep += 1
-        ctx.progress(min(sheep / 1000, 1), f"{sheep} sheep")
-        time.sleep(0.05)  # a thread: nobody waits for it
-    _write_down(ctx, "woke up")
-    return sheep

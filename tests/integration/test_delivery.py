@@ -125,16 +125,6 @@ async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedSer
     await wait_until(gone)
 
 
-async def test_a_handler_may_say_how_much_it_takes_next(server: EmbeddedServer, redis: Redis) -> None:
-    reader = Reader(redis, next_reads=[12, 3])
-    await add(redis, *range(30))
-    async with subscribed(reader, "a"):
-        await wait_until(lambda: len(reader.numbers) >= 30)
-    assert [len(batch) for batch in reader.batches] == [8, 12, 3, 7]
-    assert {entry.deliveries for batch in reader.batches for entry in batch} == {1}
-    assert await pending(redis) == 0
-
-
 async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(server: EmbeddedServer, redis: Redis) -> None:
     await add(redis, 1, 2, 3)
     await read_and_die(redis, 3)
@@ -198,20 +188,6 @@ async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(server: 
     async with subscribed(reader, "a", alone=alone):
         await gave_up.wait()
     assert reader.numbers == []
-
-
-async def test_two_readers_take_over_an_entry_only_once(server: EmbeddedServer, redis: Redis) -> None:
-    await add(redis, *range(40))
-    await read_and_die(redis, 40)
-    one, other = Reader(redis), Reader(redis)
-    async with subscribed(one, "a"), subscribed(other, "b"):
-        await wait_until(lambda: len(one.numbers) + len(other.numbers) >= 40)
-
-        async def finished() -> bool:  # a reader notes what it got before it acknowledges it
-            return await pending(redis) == 0
-
-        await wait_until(finished)
-    assert sorted(one.numbers + other.numbers) == list(range(40))
 
 
 async def test_past_the_limit_it_becomes_a_dead_letter_and_never_runs_again(
@@ -326,20 +302,6 @@ async def test_what_somebody_else_has_taken_is_not_handed_back(redis: Redis) -> 
     assert [row["times_delivered"] for row in rows] == [2, 1]
 
 
-async def test_an_entry_that_was_deleted_is_let_go(server: EmbeddedServer, redis: Redis) -> None:
-    entries = await add(redis, 1, 2)
-    await read_and_die(redis, 2)
-    await redis.xdel(STREAM, entries[0])
-    reader = Reader(redis)
-    async with subscribed(reader, "a"):
-        await wait_until(lambda: reader.numbers == [2])
-
-        async def empty() -> bool:
-            return await pending(redis) == 0
-
-        await wait_until(empty)
-
-
 async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Redis) -> None:
     reader = Reader(redis)
     async with subscribed(reader, "a"):
@@ -358,11 +320,3 @@ async def test_a_vanished_group_is_reported_once(server: EmbeddedServer, redis: 
         await redis.flushall()
         await wait_until(lambda: bool(reader.fatal))
     assert [error.code for error in reader.fatal] == ["HP-020"]
-
-
-async def test_a_missing_stream_is_reported_at_start(server: EmbeddedServer, redis: Redis) -> None:
-    await redis.delete(STREAM)
-    with pytest.raises(HaltpointError, match="HP-020"):
-        async with subscribed(Reader(redis), "a"):
-            pytest.fail("it must not start")
-    assert not await redis.exists(STREAM), "and not made at the end of the stream, where it would skip entries"

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -10,39 +9,29 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus
-from haltpoint.contracts.base import thought_id
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.events import ActionProposed, HumanAnswered, ToolCompleted
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Budget, Style, Task
-from haltpoint.contracts.work.thoughts import Proposal
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.rows import ActionState
-from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.views import Views
-from haltpoint_executor.app import run
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
-from tests.support.builders import ALL_LISTS, OK, call, literal_task, spec
+from tests.support.builders import ALL_LISTS, OK, literal_task, spec
 from tests.support.recording_worker import recording_worker
-from tests.support.stored import Stored
 
 DAY = 86_400_000
 
@@ -63,13 +52,6 @@ async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
         assert (await bed.backlog(), await bed.dead()) == (0, [])
 
 
-async def test_a_tool_that_comes_up_after_the_executor_is_known_in_time(bed: Bed) -> None:
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
-        chain_id = await bed.submit(literal_task(1, "late"))
-        await wait_until(lambda: bed.ended(chain_id))
-        assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
-
-
 async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed) -> None:
     async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
         chain_id = await bed.submit(Task(goal="do it", style=Style.REACT, bounds=ALL_LISTS))
@@ -81,66 +63,6 @@ async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed
         plan = (await bed.chain(chain_id)).plan
         assert plan is not None
         assert plan.steps[0].allowed_tools == ("askHuman", "late")
-
-
-async def propose(bed: Bed, chain_id: str, turn: int, *calls: ProposedCall, thinks: bool = True) -> None:
-    """What a planner would say in this turn of an open-ended task, and the executor has taken it; `thinks`: it has
-    asked for the next.
-    """
-    data = ActionProposed.Data(
-        thought_id=thought_id(chain_id, "react", turn, 1), step_id="react", proposal=Proposal(calls=calls, content="ok")
-    )
-    message = ActionProposed(id=data.thought_id, source="test", subject=chain_id, data=data)
-    await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(message)})
-
-    async def taken() -> bool:
-        chain = await bed.chain(chain_id)
-        return chain.status.final or (chain.runs[0].turn >= turn and chain.runs[0].thinking is thinks)
-
-    await wait_until(taken)
-
-
-async def test_b4_a_receipt_that_is_given_back_is_an_action_of_its_own_without_a_worker(bed: Bed) -> None:
-    async with executing(bed):
-        chain_id = await bed.submit(Task(goal="paint it", style=Style.REACT, bounds=ALL_LISTS))
-
-        async def thinking() -> bool:
-            return bool((await bed.chain(chain_id)).turns)
-
-        async def answered() -> bool:
-            return (await bed.chain(chain_id)).turns == 2
-
-        await wait_until(thinking)
-        question = call("askHuman", question="Which colour?")
-        await propose(bed, chain_id, 1, question, thinks=False)
-        answer = Answer(kind=RequestKind.INPUT, decision=Choice.ANSWER, text="red")
-        data = HumanAnswered.Data(request_id=f"{chain_id}.r1", answer=answer, by="ann", at=time.time_ns() // 1_000_000)
-        message = HumanAnswered(id=f"{chain_id}.r1/answer", source="test", subject=chain_id, data=data)
-        await bed.add_event(bed.topology.partition(chain_id), {"__data__": encode(message)})
-        await wait_until(answered)
-        await propose(bed, chain_id, 2, question)
-        first, second = (await bed.chain(chain_id)).actions.values()
-        assert (second.status, second.data) == (ActionStatus.DONE, first.data)
-        assert second.told.repeats == first.id
-        stored = await Stored(bed.redis, bed.topology).action(second.id)
-        assert stored is not None
-        assert stored.row.state is ActionState.RECORDED
-        await propose(bed, chain_id, 3)
-        assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
-        assert await bed.dead() == []
-        view = await Views(bed.redis, bed.calls, bed.topology).chain(chain_id, visible_to=lambda _: True)
-        assert view is not None
-        assert [action.repeats for action in view.steps[0].actions] == ["", first.id]
-
-
-async def test_an_unknown_tool_fails_the_chain(bed: Bed) -> None:
-    async with executing(bed):
-        chain_id = await bed.submit(literal_task(1, "nowhere"))
-        await wait_until(lambda: bed.ended(chain_id))
-        chain = await bed.chain(chain_id)
-        assert chain.status is ChainStatus.FAILED
-        assert chain.error is not None
-        assert "nowhere" in chain.error.message
 
 
 async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
@@ -261,21 +183,6 @@ async def test_a_task_on_a_stream_that_wants_nothing_is_put_aside_as_http_refuse
     (letter,) = await bed.dead()
     assert (letter[b"reason"], letter[b"detail"]) == (b"bad_fields", b"The task has neither a goal nor a plan.")
     assert not [key async for key in bed.redis.scan_iter("hp:*chain:*")]
-
-
-async def test_a_message_for_no_chain_is_kept(bed: Bed) -> None:
-    late = ToolCompleted(
-        id="gone.s1.1/1/done", source="w", subject="gone", data=ToolCompleted.Data(action_id="gone.s1.1", outcome=OK)
-    )
-    async with executing(bed):
-        await bed.add_event(0, {"__data__": encode(late)})
-
-        async def kept() -> bool:
-            return len(await bed.dead()) == 1 and await bed.backlog() == 0
-
-        await wait_until(kept)
-    (letter,) = await bed.dead()
-    assert (letter[b"reason"], letter[b"chain"], letter[b"__data__"]) == (b"unknown_chain", b"gone", encode(late))
 
 
 def hostile() -> list[dict[str, bytes | str]]:
@@ -433,16 +340,3 @@ async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> No
         await wait_until(lambda: shares(4))
     assert await owners(bed) == [None] * PARTITIONS, "given up at once"
     assert {(await bed.chain(chain_id)).status for chain_id in ids} == {ChainStatus.COMPLETED}
-
-
-async def test_a_vanished_group_ends_the_executor(bed: Bed) -> None:
-    """R10."""
-    task = asyncio.create_task(run(bed.settings))
-
-    async def ready() -> bool:
-        return bool(await presence.alive(bed.redis, bed.topology))
-
-    await wait_until(ready)
-    await bed.redis.flushall()
-    with pytest.raises(HaltpointError, match="HP-020"):
-        await task

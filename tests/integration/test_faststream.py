@@ -3,20 +3,17 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import pytest
 from faststream import FastStream, TestApp
 from faststream.redis import RedisBroker, TestRedisBroker
-from pydantic import ValidationError
 from redis.asyncio import Redis
 
-from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.faststream import (
     ChainCompleted,
     ChainFailed,
-    FactName,
     PlainJson,
     PublicFact,
     RequestOpened,
@@ -25,7 +22,6 @@ from haltpoint.faststream import (
     facts,
     stream_of,
 )
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
@@ -73,18 +69,6 @@ async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> 
     assert (chains, await bed.dead()) == ([bed.topology.key_of("chain", task.chain_id).encode()], [])
 
 
-async def test_a_body_without_a_key_is_a_task_each_time_it_is_published(bed: Bed) -> None:
-    async with RedisBroker(bed.url, message_format=PlainJson) as broker, executing(bed):
-        for _ in range(2):
-            await broker.publish({"plan": PLAN}, stream="hp:{1}:events")
-
-        async def two() -> bool:
-            return len([key async for key in bed.redis.scan_iter("hp:*:chain:*")]) == 2
-
-        await wait_until(two)
-    assert await bed.dead() == []
-
-
 async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
     async with RedisBroker(bed.url) as broker, executing(bed):
         await broker.publish({"gaol": "Tell John"}, stream="hp:{0}:events")
@@ -96,16 +80,6 @@ async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
     (letter,) = await bed.dead()
     assert letter[b"reason"] == b"bad_fields"
     assert b"body of a task in FastStream's binary format: data.gaol: Extra inputs" in letter[b"detail"]
-
-
-@pytest.mark.parametrize(
-    "fields", [{}, {"goal": " "}, {"goal": "x", "parallel": 99}, {"goal": "x", "handed": {"above": ["front"]}}]
-)
-async def test_a_task_that_no_executor_accepts_is_not_published(fields: dict[str, Any]) -> None:
-    """Its chain would never exist."""
-    broker = RedisBroker("redis://localhost:1")
-    with pytest.raises(ValidationError):
-        await TaskPublisher(broker).publish(**fields)
 
 
 async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: Bed) -> None:
@@ -164,37 +138,6 @@ async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pyt
             return heard == [f"{chain}/chain.completed"] * 2
 
         await wait_until(twice)
-
-
-async def test_a_service_with_another_number_of_partitions_does_not_start(bed: Bed) -> None:
-    app = FastStream(RedisBroker(bed.url))
-    facts(app, group="shop", partitions=PARTITIONS + 1)(lambda: None)
-    with pytest.raises(HaltpointError, match=r"HP-016 .* 4 partitions.* Correct facts\("):
-        await app.start()
-    await app.stop()
-
-
-def test_a_name_that_is_no_public_fact_is_an_error_that_names_them() -> None:
-    with pytest.raises(ValueError, match=r"step\.started: not a public fact; there are chain\.cancelled"):
-        facts(FastStream(RedisBroker()), "step.started", group="shop")  # type: ignore[arg-type]
-
-
-def test_the_names_are_those_of_the_public_facts() -> None:
-    assert set(get_args(FactName)) == set(PUBLIC)
-
-
-def test_a_published_task_says_only_what_was_said() -> None:
-    """An older executor refuses a field that it does not know."""
-    task = TaskSubmitted.model_validate({"id": "1", "data": {"goal": "Tell John", "budget": {"turns": 3}}})
-    told = {"type": "task.submitted.v1", "id": "1", "source": "faststream"}
-    assert task.model_dump(mode="json") == {**told, "data": {"goal": "Tell John", "budget": {"turns": 3}}}
-
-
-def test_a_group_has_one_handler() -> None:
-    shop = facts(FastStream(RedisBroker()), "chain.failed", group="shop")
-    shop(lambda: None)
-    with pytest.raises(ValueError, match="has a handler"):
-        shop(lambda: None)
 
 
 async def test_a_handler_is_tested_without_a_server_as_any_of_faststream() -> None:

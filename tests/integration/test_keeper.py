@@ -92,18 +92,6 @@ async def test_a_killed_child_starts_again(log: Log) -> None:
     assert child.pid is None
 
 
-async def test_a_child_that_ends_well_starts_again_too_and_waits_longer_each_time(log: Log) -> None:
-    said: list[str] = []
-    keeper = Keeper(os.environ, said.append)
-    keeper.start([Child("planner", ("short", str(log.path)))])
-    await until(lambda: len(log.lines("began")) == 3)
-    await keeper.stop()
-    assert said[:2] == [
-        "planner ended (exit code 0), starts again in 0.1 s",
-        "planner ended (exit code 0), starts again in 0.2 s",
-    ]
-
-
 async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None:
     keeper = Keeper(os.environ, print)
     names = ["script-model", "executor", "gateway", "tool-worker", "planner"]
@@ -130,18 +118,6 @@ async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytes
     assert said == ["executor did not stop within 0.2 s and is killed"]
 
 
-async def test_a_child_can_be_replaced(log: Log) -> None:
-    said: list[str] = []
-    keeper = Keeper(os.environ, said.append)
-    child = Child("script-model", ("steady", str(log.path)))
-    keeper.start([child])
-    await until(lambda: len(log.lines("began")) == 1)
-    await keeper.replace(child, ("other", str(log.path)))
-    await until(lambda: len(log.lines("began other")) == 1)
-    await keeper.stop()
-    assert said == []
-
-
 async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_new_one(log: Log) -> None:
     said: list[str] = []
     keeper = Keeper(os.environ, said.append)
@@ -154,17 +130,6 @@ async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_n
     assert len({server for *_, server in log.lines("began")} - servers) == 1
     assert sorted(said) == [f"{name} ended (SIGKILL), starts again in 0.1 s" for name in ("gateway", "planner")]
     await keeper.stop()
-
-
-async def test_a_fork_server_that_cannot_start_is_tried_again(log: Log, tmp_path: Path) -> None:
-    said: list[str] = []
-    with (tmp_path / "output").open("wb") as output:
-        keeper = Keeper(os.environ, said.append, output, ["there_is_no_such_module"])
-        keeper.start([Child("planner", ("steady", str(log.path)))])
-        await until(lambda: len(said) == 2)
-        await keeper.stop()
-    assert said[0] == "planner ended (exit code 1), starts again in 0.1 s"
-    assert "there_is_no_such_module" in (tmp_path / "output").read_text()
 
 
 async def test_children_die_with_a_keeper_that_is_killed(tmp_path: Path) -> None:

@@ -17,14 +17,11 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.model import ATTEMPTS, Model
-from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.prompting.prompts import Prompt
 
 Answer = tuple[int, str | Sequence[str | float]]
 """A status, and a body or its parts; a number is a pause of so many seconds."""
 Server = Callable[[dict[str, Any]], Answer]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 
 TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
 PROMPT = Prompt(messages=({"role": "user", "content": "hi"},), tools=(TOOL,), force=True, schema={"type": "object"})
@@ -96,18 +93,6 @@ def openai(message: str, param: str | None = None) -> str:
     return json.dumps({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": "x"}})
 
 
-async def test_max_tokens_becomes_max_completion_tokens_and_nothing_else_is_lost() -> None:
-    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    async with served(refusing(max_tokens=openai(words, "max_tokens"))) as (model, asked):
-        for _ in range(2):
-            await model.ask("o9", PROMPT, thought())
-    first, *others = asked.bodies
-    assert set(first) == ALL
-    assert [set(body) for body in others] == [ALL - {"max_tokens"} | {"max_completion_tokens"}] * 2
-    assert others[0]["max_completion_tokens"] == first["max_tokens"]
-    assert others[0]["tool_choice"] == "required"
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -130,52 +115,6 @@ async def test_a_refused_parameter_is_left_out_alone_from_then_on(name: str, wor
     assert [set(body) for body in asked.bodies] == [ALL, ALL - {name}, ALL - {name}]
 
 
-async def test_several_refused_parameters_are_left_out_one_after_the_other() -> None:
-    refused = refusing(temperature="no temperature", max_tokens="no max_tokens")
-    async with served(refused) as (model, asked):
-        await model.ask("m", PROMPT, thought())
-    assert [set(body) for body in asked.bodies] == [ALL, ALL - {"temperature"}, ALL - {"temperature", "max_tokens"}]
-
-
-async def test_what_one_model_refuses_another_still_gets() -> None:
-    def server(body: dict[str, Any]) -> Answer:
-        return (400, "no temperature") if body["model"] == "small" and "temperature" in body else (200, WHOLE)
-
-    async with served(server) as (model, asked):
-        for name in ("small", "large", "small"):
-            await model.ask(name, PROMPT, thought())
-    assert [(body["model"], "temperature" in body) for body in asked.bodies] == [
-        ("small", True),
-        ("small", False),
-        ("large", True),
-        ("small", False),
-    ]
-
-
-async def test_a_refusal_without_a_name_costs_the_parameters_of_one_question_only() -> None:
-    answers = iter([(400, "bad request"), (200, WHOLE), (200, WHOLE)])
-    async with served(lambda _: next(answers)) as (model, asked):
-        for _ in range(2):
-            await model.ask("m", PROMPT, thought())
-    assert [set(body) for body in asked.bodies] == [ALL, {"model", "messages", "tools"}, ALL]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "'max_tokens' or 'max_completion_tokens' is too large: 2048. The model's maximum context length is 8192 tokens",
-        "max_tokens: 2048 > 1024, which is the maximum allowed number of output tokens",
-        "Range of max_tokens should be [1, 1024]",
-    ],
-)
-async def test_a_limit_that_is_too_large_for_one_question_is_not_left_out_of_the_next(words: str) -> None:
-    answers = iter([(400, openai(words)), (200, WHOLE), (200, WHOLE)])
-    async with served(lambda _: next(answers)) as (model, asked):
-        for _ in range(2):
-            await model.ask("m", PROMPT, thought())
-    assert [set(body) for body in asked.bodies] == [ALL, ALL - {"max_tokens"}, ALL]
-
-
 @pytest.mark.parametrize("error", [{"message": "overloaded,  wait"}, "overloaded, wait"])
 async def test_an_error_in_place_of_a_reply_is_tried_again_and_told_in_the_servers_words(error: Any) -> None:
     answers = iter([(200, json.dumps({"error": error})), (200, WHOLE)])
@@ -188,15 +127,6 @@ async def test_an_error_in_place_of_a_reply_is_tried_again_and_told_in_the_serve
     assert len(asked.bodies) == ATTEMPTS
 
 
-async def test_a_refusal_of_something_else_is_told_and_nothing_is_learned() -> None:
-    words = openai("tools[0].function.parameters: 'temperature' is no schema")
-    async with served(lambda _: (400, words)) as (model, asked):
-        for _ in range(2):
-            with pytest.raises(HaltpointError, match=r"HP-304.*is no schema"):
-                await model.ask("m", PROMPT, thought())
-    assert set(asked.bodies[len(asked.bodies) // 2]) == ALL
-
-
 # ---- streams
 
 
@@ -207,20 +137,6 @@ def events(*data: Any) -> Iterator[str]:
 
 def delta(finish: str | None = None, **delta: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-
-
-def call(index: int | None, name: str | None, arguments: Any, id: str | None = None) -> dict[str, Any]:
-    part: dict[str, Any] = {"function": {"name": name, "arguments": arguments}}
-    part |= {} if index is None else {"index": index}
-    return part | ({} if id is None else {"id": id})
-
-
-USAGE = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
-
-
-async def reply_to(*parts: str | float, **settings: Any) -> Reply:
-    async with served(lambda _: (200, list(parts)), **settings) as (model, _):
-        return await model.ask("m", PROMPT, thought(5))
 
 
 async def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:
@@ -238,76 +154,11 @@ async def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:
     assert set(asked.bodies[-1]) == ALL | {"stream"}
 
 
-async def test_a_stream_that_nobody_asked_for_is_read() -> None:
-    found = await reply_to(
-        ": keep-alive\r\n\r\n",
-        *events(
-            delta(role="assistant", content="hel"),
-            delta(content=[{"type": "text", "text": "lo"}, {"type": "thinking", "thinking": []}]),
-            delta(tool_calls=[call(0, "find", '{"a', "x"), call(1, "send", '{"b": ', "y")]),
-            delta(tool_calls=[call(1, None, "2}")]),
-            delta("tool_calls", tool_calls=[call(0, None, '": 1}')]),
-            USAGE,
-            "[DONE]",
-        ),
-    )
-    assert found.content == "hello"
-    assert found.calls == (NativeCall("find", '{"a": 1}'), NativeCall("send", '{"b": 2}'))
-    assert (found.usage.input_tokens, found.usage.output_tokens, found.usage.model) == (7, 3, "m")
-    assert not found.cut
-
-
-@pytest.mark.parametrize(
-    ("parts", "calls"),
-    [
-        ([call(None, "find", "{}"), call(None, "send", '{"a"'), call(None, None, ": 1}")], ["{}", '{"a": 1}']),
-        ([call(0, "find", "{}", "x"), call(0, "send", "{}", "y")], ["{}", "{}"]),
-        ([call(0, "find", '{"a"', "x"), call(0, "find", ": 1}", "x")], ['{"a": 1}']),
-        ([call(0, "find", {"a": 1})], [{"a": 1}]),
-    ],
-)
-async def test_calls_of_servers_that_count_differently(parts: list[Any], calls: list[Any]) -> None:
-    found = await reply_to(*events(*(delta(tool_calls=[part]) for part in parts), delta("stop"), "[DONE]"))
-    assert [called.arguments for called in found.calls] == calls
-
-
-async def test_a_whole_message_in_one_event_is_read() -> None:
-    found = await reply_to(*events(json.loads(WHOLE)))
-    assert found.content == "hello"
-
-
-async def test_a_stream_cut_by_the_limit_of_tokens_is_a_cut_reply() -> None:
-    assert (await reply_to(*events(delta("length", content="hel"), "[DONE]"))).cut
-
-
-async def test_a_server_that_keeps_the_connection_open_behind_the_end_is_not_waited_for() -> None:
-    found = await reply_to(*events(delta(content="hello")), "data: [DO", "NE]\n\n", 60.0, timeout=30)
-    assert found.content == "hello"
-
-
 async def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
     answers = iter([list(events(delta(content="hel"))), list(events(delta("stop", content="hello")))])
     async with served(lambda _: (200, next(answers))) as (model, asked):
         assert (await model.ask("m", PROMPT, thought())).content == "hello"
     assert len(asked.bodies) == 2
-
-
-@pytest.mark.parametrize(("body", "why"), [('{"error":{"message":"broken"}}', "broken"), ("", "it gave no reason")])
-async def test_a_server_that_fails_is_told_with_its_status(body: str, why: str) -> None:
-    async with served(lambda _: (500, body)) as (model, _):
-        with pytest.raises(HaltpointError, match=rf"HP-305 the model's server \S+ answered HTTP 500: {why}\. Try"):
-            await model.ask("m", PROMPT, thought())
-
-
-async def test_an_error_in_a_stream_is_told() -> None:
-    with pytest.raises(HaltpointError, match=r"HP-305 the model's server \S+ answered with an error: overloaded\. Try"):
-        await reply_to(*events(delta(content="hel"), {"error": {"message": "overloaded"}}))
-
-
-@pytest.mark.parametrize("event", ["{", "[1]", '"x"'])
-async def test_a_stream_of_something_else_is_told(event: str) -> None:
-    with pytest.raises(HaltpointError, match="HP-305"):
-        await reply_to(*events(event, "[DONE]"))
 
 
 # ---- time

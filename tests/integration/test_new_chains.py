@@ -113,13 +113,6 @@ async def test_the_same_entry_once_more_changes_nothing(bench: Bench) -> None:
     assert await bench.bed.redis.xlen(bench.bed.topology.key(0, "tools:default")) == 1, "its first action, once"
 
 
-async def test_one_that_is_delivered_again_is_loaded(bench: Bench) -> None:
-    chain_id = await new_chain(bench.bed, literal_task(2))
-    await bench.hand_over(0, deliveries=2)
-    assert bench.calls.reads
-    assert (await bench.bed.chain(chain_id)).status is ChainStatus.EXECUTING
-
-
 async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Bench) -> None:
     """Its version is not that of the chain that it names, or there is no such chain."""
     message = TaskSubmitted(id="forged", source="x", subject="forged", data=Task(goal="x"))
@@ -152,14 +145,3 @@ async def test_a_task_that_a_gateway_of_another_release_accepts_is_a_dead_letter
     assert b"HP-022" in letter[b"detail"]
     assert await bench.bed.redis.hget(head, "status") == b"accepted"
     assert not await bench.bed.redis.exists(*(bench.bed.topology.key(0, one, "old") for one in ("data", "log")))
-
-
-@pytest.mark.parametrize("lie", [{"task": b"["}, {"created": b"soon"}, {Head.VERSION: b"\xff"}])
-async def test_a_first_message_that_cannot_be_read_whole_is_no_shortcut(bench: Bench, lie: dict[str, bytes]) -> None:
-    chain_id = await new_chain(bench.bed, literal_task(2))
-    key = bench.bed.topology.stream(0, Stream.EVENTS)
-    ((_, fields),) = await bench.bed.redis.xrange(key)
-    await bench.bed.redis.xtrim(key, maxlen=0)
-    await bench.bed.redis.xadd(key, {**fields, **{name.encode(): value for name, value in lie.items()}})
-    await bench.hand_over(0)
-    assert (await bench.bed.chain(chain_id)).status is ChainStatus.EXECUTING

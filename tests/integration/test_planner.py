@@ -1,28 +1,20 @@
 """The planner over a real server and a real (scripted) model: a thought is had once, or clearly cannot be had."""
 
 import json
-import re
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.state import StepRun
-from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.results import DeedWords, Metadata, NextAction, Outcome
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.store.chain_codec import StoredPlan, encode_step
-from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
@@ -138,13 +130,6 @@ async def test_d3_another_model_is_asked_when_a_person_wants_that(board: Board) 
         assert [asked.body["model"] for asked in model.requests] == ["scripted", "bigger"]
 
 
-async def test_a_model_without_a_name_is_told_by_the_name_that_it_was_asked_by(board: Board) -> None:
-    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model, name=None):
-        reply = await board.reply(await board.ask(await board.chain()))
-        assert [asked.body["model"] for asked in model.requests] == ["default"]
-        assert reply["data"]["usage"]["model"] == "default"
-
-
 async def test_a_slow_thought_keeps_its_lease(board: Board) -> None:
     """Three leases long, beside an idle planner that would take it over."""
     slowly = script(GOOD_PLAN | {"delay": 1.8})
@@ -163,15 +148,6 @@ async def test_too_many_requests_are_waited_out_as_long_as_the_server_says(board
         assert reply["type"] == "plan.drafted.v1"
         first, second = model.requests
         assert second.at - first.at >= 1
-
-
-async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(board: Board) -> None:
-    busy = {"fault": {"status": 429, "retry_after": 3600, "words": "come back later"}}
-    async with ScriptedModel(script(busy)) as model, board.planner(model):
-        reply = await board.reply(await board.ask(await board.chain()))
-        assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-305")
-        assert "come back later" in reply["data"]["message"]
-        assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 503}, {"cut": True}])
@@ -204,36 +180,10 @@ async def test_what_does_not_pass_fails_at_once_with_clear_words(
         assert len(model.requests) == 1
 
 
-async def test_a_model_that_is_away_is_told_with_its_address(board: Board) -> None:
-    model = ScriptedModel(script(GOOD_PLAN))
-    await model.start()
-    await model.stop()
-    async with board.planner(model):
-        chain = await board.chain()
-        reply = await board.reply(await board.ask(chain, deadline=int(time.time() * 1000) + 1500))
-        assert reply["type"] == "thought.failed.v1"
-        assert reply["data"]["code"] in ("HP-302", "HP-307")
-        assert model.base_url.split("/")[2] in reply["data"]["message"]
-
-
 async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None:
     async with board.planner():
         reply = await board.reply(await board.ask(await board.chain()))
         assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
-
-
-async def test_a_server_that_refuses_a_parameter_and_only_streams_gives_the_same_plan(board: Board) -> None:
-    refusing = {"times": 1, "fault": {"status": 400, "words": "response_format is not supported"}}
-    streaming = {"times": 1, "fault": {"status": 400, "words": "stream must be true"}}
-    async with ScriptedModel(script(refusing, streaming, GOOD_PLAN)) as model, board.planner(model):
-        for _ in range(2):
-            reply = await board.reply(await board.ask(await board.chain()))
-            assert reply["data"]["plan"]["steps"][0]["required_tools"] == ["lookup_contacts"]
-            assert reply["data"]["usage"]["input_tokens"] > 0
-        bodies = [one.body for one in model.requests]
-        assert ["response_format" in body for body in bodies] == [True, False, False, False]
-        assert [bool(body.get("stream")) for body in bodies] == [False, False, True, True]
-        assert all("max_tokens" in body for body in bodies)
 
 
 async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: Board) -> None:
@@ -270,43 +220,6 @@ async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: 
         assert '"John Doe"' in asked.body["messages"][-1]["content"]
 
 
-async def test_f1_a_parent_reads_what_the_calls_inside_of_a_skill_did(board: Board) -> None:
-    """Also those of a skill that this one calls; a chain of which nothing is kept any more tells nothing."""
-
-    async def call(chain: str, tool: str, child: str = "", says: str = "", **more: str) -> str:
-        metadata = Metadata(deed=DeedWords(says=says)) if says else Metadata()
-        outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
-        name = f"{chain}.{more.get('step', 'a')}.1"
-        receipt = encode(outcome)
-        await board.stored.write(stored_action(name, tool, receipt=receipt, data="{}", child=bool(child)))
-        return name
-
-    async def below(chain: str, steps: int) -> str:
-        plan = Plan(steps=tuple(Step(id=name) for name in "ab"[:steps]))
-        run = encode_step(StepRun(StepStatus.COMPLETED, actions=1))
-        rows = {Data.TASK: encode(Task(plan=plan)), Data.PLAN: '{"digests": {}}'}
-        await board.redis.hset(board.topology.key_of(Key.DATA, chain), mapping=rows)
-        runs = {f"s{index}": run for index in range(steps)}
-        await board.redis.hset(board.topology.key_of("chain", chain), mapping={"status": "completed", **runs})
-        return chain
-
-    async with ScriptedModel(script({"say": {"content": "Done."}})) as model, board.planner(model):
-        chain = await board.chain(plan=PLAN)
-        child = await below(f"{chain}~find-1", 2)
-        lower = await below(f"{child}~a-1", 1)
-        await call(lower, "pay", says="Paid Jane")
-        await call(child, "pay-her", lower)
-        await call(child, "send_message", says="Sent", step="b")
-        told = await call(chain, "tell", child, step="find")
-        gone = await call(chain, "tell", f"{chain}~send-1", step="send")
-        await board.reply(
-            await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1", receipts=(told, gone))
-        )
-        (asked,) = model.requests
-        text = "\n".join(str(one["content"]) for one in asked.body["messages"])
-        assert re.findall(r'"done": (\[[^]]*\])', text.replace("\n", "")) == ['[    "Paid Jane",    "Sent"  ]', "[]"]
-
-
 async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
     await board.know(msgspec.structs.replace(LOOKUP, name="find_contacts"))
     await silence(board.redis, board.topology, "find_contacts", 65)
@@ -318,25 +231,6 @@ async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(boar
     assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
     assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
     assert "s3cret" not in every + scoped
-
-
-async def test_c15_a_model_is_told_what_was_said_before_in_the_conversation(board: Board) -> None:
-    first = await board.chain(Task(goal="Find John", conversation_id="c1"))
-    rows = {
-        Data.END: '{"answer": "John Doe is u1."}',
-        Data.PLAN: encode(StoredPlan(digests={}, plan=Plan(steps=(Step(id="a"),)))),
-    }
-    await board.redis.hset(board.topology.key_of(Key.DATA, first), mapping=rows)
-    run = encode_step(StepRun(StepStatus.COMPLETED, actions=1))
-    await board.redis.hset(board.topology.key_of("chain", first), mapping={"s0": run})
-    noted = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(deed=DeedWords(says="Noted John")))
-    await board.stored.write(stored_action(f"{first}.a.1", "note", receipt=encode(noted), data="{}"))
-    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
-        for conversation in ("c1", "c2"):
-            await board.reply(await board.ask(await board.chain(Task(goal="Greet him", conversation_id=conversation))))
-        told, other = (one.body["messages"][-1]["content"] for one in model.requests)
-    assert "- The user: Find John\n  Answer: John Doe is u1.\n  Done: Noted John\nGoal: Greet him" in told
-    assert "John" not in other
 
 
 async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:
@@ -363,26 +257,6 @@ async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Bo
         assert "Call lookup_contacts." in body["messages"][-1]["content"]
         assert body["tool_choice"] == "required"
         assert [tool["function"]["name"] for tool in body["tools"]] == ["lookup_contacts"]
-
-
-async def test_an_answer_is_words(board: Board) -> None:
-    said = {"say": {"content": "<think>hm</think>John knows."}}
-    async with ScriptedModel(script(said)) as model, board.planner(model):
-        chain = await board.chain(plan=PLAN)
-        reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
-        assert (reply["type"], reply["data"]["text"]) == ("answer.drafted.v1", "John knows.")
-        assert "tools" not in model.requests[0].body
-
-
-async def test_c9_calls_are_known_by_the_catalogue_in_steps_and_in_answers(board: Board) -> None:
-    said = {"say": {"content": "[lookup_contacts(query='19122')]"}}
-    async with ScriptedModel(script(said)) as model, board.planner(model):
-        chain = await board.chain(plan=PLAN)
-        thought = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
-        act = await board.reply(thought)
-        answer = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
-        assert act["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "19122"}}]
-        assert answer["data"]["called"] == ["lookup_contacts"]
 
 
 async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:
@@ -458,23 +332,6 @@ async def test_many_thoughts_are_had_at_once_and_the_slow_one_is_handed_back_at_
 async def test_too_few_slots_are_refused(board: Board) -> None:
     with pytest.raises(HaltpointError, match="HALTPOINT_SLOTS=4"):
         await run(Settings(redis_url=board.url, partitions=4, slots=2))
-
-
-async def test_the_scripted_model_says_what_it_cannot_answer_and_what_it_was_asked() -> None:
-    rules = script({"when": {"thought": "plan"}, "say": {"content": "{{result.data.id}}"}})
-    async with ScriptedModel(rules) as model, httpx.AsyncClient(base_url=model.base_url) as http:
-        talk = {"messages": [{"role": "user", "content": "Goal: fly"}]}
-        unmatched = await http.post("/chat/completions", json=talk, headers={"X-Haltpoint-Thought": "act"})
-        assert (unmatched.status_code, "thought='act'" in unmatched.text, "fly" in unmatched.text) == (500, True, True)
-        unfilled = await http.post("/chat/completions", json=talk, headers={"X-Haltpoint-Thought": "plan"})
-        assert (unfilled.status_code, "result.data.id" in unfilled.text) == (500, True)
-        seen = (await http.get(model.base_url.removesuffix("/v1") + "/requests")).json()["requests"]
-        assert [(one["thought"], one["rule"], one["status"]) for one in seen] == [("act", None, 500), ("plan", 0, 500)]
-        assert (await http.get("/models")).json()["data"][0]["id"] == "scripted"
-
-
-async def _has_entries(board: Board, key: str) -> bool:
-    return int(await board.redis.xlen(key)) > 0
 
 
 async def test_r1_a_question_that_cannot_be_read_is_told_to_its_chain(board: Board) -> None:

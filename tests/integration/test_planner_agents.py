@@ -5,27 +5,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
-from haltpoint.contracts.work.routing import Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.testing.script import bounds
 from haltpoint.testing.script_model import ScriptedModel
-from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.prompting.prompts import Prompt
-from tests.integration import planning
 from tests.integration.planning import LOOKUP, SEND, Board, script
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
@@ -80,18 +70,6 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
         assert one.body["messages"] == other.body["messages"], "an agent without words of its own has ours"
 
 
-async def test_i1_what_the_runtime_asks_about_the_goal_is_no_agents_business(board: Board) -> None:
-    read = {"say": {"content": json.dumps(bounds())}}
-    async with ScriptedModel(script(read)) as own, desks(board, own.base_url), board.planner(own):
-        chain = await board.chain(Task(goal="Tell John hi", agent="desk"))
-        await board.reply(await board.ask(chain, ThoughtKind.BOUNDS, thought_id=f"{chain}.bounds.t0.1"))
-        (asked,) = own.requests
-        system, task = (message["content"] for message in asked.body["messages"])
-        assert system.startswith("You read what a goal asks of tools.")
-        assert "- send_message: Send a message." in task
-        assert "route" not in task, "whom an agent hands on to is no part of what the user asks for"
-
-
 async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,20 +82,6 @@ async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(
         monkeypatch.setenv("DESK_KEY", "k1")
         reply = await board.reply(await board.ask(await board.chain(task)))
         assert reply["type"] == "plan.drafted.v1"
-
-
-@pytest.mark.parametrize(
-    ("section", "named"), [("own", "base_url of [models.own]"), (None, "HALTPOINT_MODEL__BASE_URL")]
-)
-async def test_an_error_of_a_model_names_the_setting_that_says_where_it_is(section: str | None, named: str) -> None:
-    nothing = httpx.MockTransport(lambda _: httpx.Response(200, text="hello"))
-    async with httpx.AsyncClient(transport=nothing) as http:
-        model = ChatCompletions(ModelSettings(base_url="http://models.test/v1"), http, section=section)
-        with pytest.raises(HaltpointError, match="HP-306") as caught:
-            await model.ask(
-                "m", Prompt(()), ThoughtRequest(thought_id="c.plan.t0.1", kind=ThoughtKind.PLAN, deadline=10**14)
-            )
-    assert named in caught.value.fix
 
 
 @asynccontextmanager
@@ -145,44 +109,6 @@ async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_sec
     assert task["content"].endswith("Goal: Tell John hi")
     assert (prompt["kind"], prompt["tools"], reply["kind"]) == ("plan", [], "plan")
     assert reply["words"] == json.dumps(GOOD_PLAN["say"]["plan"])
-
-
-async def test_f1_the_log_names_the_setting_to_raise_when_a_reply_is_cut_off(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def cut(*_: Any) -> Reply:
-        return Reply("Dear Sir, I", cut=True)
-
-    monkeypatch.setattr(ChatCompletions, "ask", cut)
-    async with ScriptedModel(script(GOOD_PLAN)) as model, clerks(board), board.planner(model):
-        chain = await board.chain(Task(goal="Write to the office"), planning.PLAN)
-        with capture_logs() as lines:
-            reply = await board.reply(await board.ask(chain, ThoughtKind.ANSWER, thought_id=f"{chain}.answer.t0.1"))
-    assert reply["data"]["text"] == "Dear Sir, I [cut off: the reply reached its limit of tokens]"
-    (warned,) = (line["event"] for line in lines if line["log_level"] == "warning")
-    assert warned == "a reply reached its limit of tokens and is cut off; raise HALTPOINT_MODEL__MAX_TOKENS"
-
-
-def test_a_supervisor_is_verbose_as_its_section_says() -> None:
-    for verbose in (True, False):
-        found = Agents(agents=(Agent(name="a", description="d"),), supervisor=Supervisor(verbose=verbose))
-        supervisor = found.named("supervisor")
-        assert supervisor is not None
-        assert supervisor.verbose is verbose
-
-
-async def test_an_agents_model_may_be_one_of_pydantic_ai(board: Board) -> None:
-    async with (
-        ScriptedModel(script(GOOD_PLAN)) as configured,
-        clerks(board, model="test", tools=("lookup_*",)),
-        board.planner(configured),
-    ):
-        chain = await board.chain(Task(goal="Tell John hi", agent="clerk"), planning.PLAN)
-        thought = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
-        reply = await board.reply(thought)
-        assert (reply["type"], reply["data"]["usage"]["model"]) == ("action.proposed.v1", "any")
-        assert "lookup_contacts" in [call["tool"] for call in reply["data"]["proposal"]["calls"]]
-        assert not configured.requests
 
 
 async def test_i1_no_model_thinks_where_the_agent_is_not_in_the_file_any_more(board: Board) -> None:

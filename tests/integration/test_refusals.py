@@ -11,7 +11,6 @@ from typer.testing import CliRunner, Result
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.main import app
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.topology import Topology
 
 
 @pytest.fixture
@@ -42,18 +41,6 @@ async def test_a_wrong_password_is_told_by_every_verb(
     assert "HP-010" in done.stderr
     assert says in done.stderr
     assert "USER:PASSWORD@" in done.stderr
-
-
-@pytest.mark.parametrize("verb", ["init", "dlq list"])
-async def test_another_number_of_partitions_is_told_with_that_of_the_deployment(
-    server: EmbeddedServer, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
-) -> None:
-    await Topology(4).ensure(redis)
-    monkeypatch.setenv("HALTPOINT_PARTITIONS", "8")
-    done = await typed(verb, server.url, tmp_path)
-    assert done.exit_code == Exit.USAGE
-    assert "HP-016" in done.stderr
-    assert "HALTPOINT_PARTITIONS=4" in done.stderr
 
 
 async def test_a_server_on_which_nothing_was_set_up_is_told_so(

@@ -1,6 +1,5 @@
 """Tasks that name no agent are routed by the executor, without a model (CONTRACT I1); over a real server."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 from msgspec import structs
 from redis.asyncio import Redis
 
-import haltpoint_planner.app
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
@@ -77,20 +75,6 @@ async def test_i1_a_routed_task_is_the_agents_own_in_every_view(bed: Bed, routed
     assert (loaded.task.agent, loaded.routing is not None) == ("green", True)
 
 
-async def test_i1_what_nothing_routes_runs_as_without_a_file(bed: Bed, routed: Routed) -> None:
-    routed.by(Strategy.SKILL)
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
-        chain = await bed.submit(task("Hello"))
-        await wait_until(lambda: bed.ended(chain))
-    view = await Views(bed.redis, bed.calls, bed.topology).chain(chain, lambda _: True)
-    assert view is not None
-    assert (view.agent, view.status) == (None, "completed")
-    assert view.routed is not None
-    assert "target_agent" not in view.routed.model_dump()
-    loaded = await bed.chain(chain)
-    assert (loaded.task.agent, loaded.task.handed.assigned) == (None, None)
-
-
 async def test_i3_agents_take_turns_over_all_partitions_and_executors_and_a_repeat_is_not_counted(
     bed: Bed, routed: Routed
 ) -> None:
@@ -131,37 +115,3 @@ async def test_i3_the_load_goes_to_the_agent_with_the_fewest_open_chains(bed: Be
         async with recording_worker(bed.url, bed.topology, spec()):
             await wait_until(lambda: bed.ended(first, *busy))
     assert await bed.store.agents.open_chains() == {}
-
-
-def by_first_word(goal: str, context: dict[str, Any], names: list[str]) -> object:
-    """The agent whose name the goal begins with; it breaks where that is no word of it."""
-    name = goal.split()[0]
-    return {"target_agent": name, "reasoning": f"it says {name}", "confidence": 0.5}
-
-
-async def test_i1_a_function_in_the_planner_routes_and_the_fallback_takes_what_it_cannot(
-    bed: Bed, routed: Routed
-) -> None:
-    routed.by(Strategy.FUNCTION, function=f"{__name__}:by_first_word", fallback="blue")
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
-        planner = asyncio.create_task(haltpoint_planner.app.run(bed.settings))
-        chains = [await bed.submit(task(goal)) for goal in ("green leaves", "Hello", "")]
-        await wait_until(lambda: bed.ended(*chains))
-        planner.cancel()
-        await planner
-    views = Views(bed.redis, bed.calls, bed.topology)
-    seen = [await views.chain(one, lambda _: True) for one in chains]
-    decisions = [one.routed for one in seen if one is not None and one.routed is not None]
-    told = [(one.target_agent, one.confidence, one.reasoning) for one in decisions]
-    assert told[0] == ("green", 0.5, "it says green")
-    assert told[1] == ("blue", 0.0, "the function names Hello; there are: red, green, blue: blue takes it")
-    assert "IndexError" in told[2][2]
-    assert [(await bed.chain(one)).task.agent for one in chains] == ["green", "blue", "blue"]
-
-
-async def test_i5_nothing_is_counted_where_agents_take_no_turns(bed: Bed, routed: Routed) -> None:
-    routed.by(Strategy.SKILL)
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
-        chain = await bed.submit(task("red"))
-        await wait_until(lambda: bed.ended(chain))
-    assert not await bed.redis.exists(bed.topology.key(0, "turns"))

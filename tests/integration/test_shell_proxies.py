@@ -64,33 +64,6 @@ async def test_a_model_on_this_machine_is_asked_directly(proxy: Listener, host: 
     assert not proxy.lines
 
 
-async def test_a_model_elsewhere_is_asked_by_the_proxy_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Listener(REPLY) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        assert await ask("http://models.test/v1") == "Done."
-    assert proxy.lines == ["POST http://models.test/v1/chat/completions HTTP/1.1"]
-
-
-@pytest.mark.parametrize("bad", [SOCKS, "ftp://127.0.0.1:9", "http://[::1"])
-async def test_a_proxy_that_cannot_be_used_fails_the_thought_in_words(
-    monkeypatch: pytest.MonkeyPatch, bad: str
-) -> None:
-    monkeypatch.setenv("ALL_PROXY", bad)
-    with pytest.raises(HaltpointError) as caught:
-        await ask("http://models.test/v1")
-    assert caught.value.code == "HP-302"
-    assert "ALL_PROXY" in caught.value.fix
-
-
-async def test_without_a_model_it_is_the_model_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALL_PROXY", SOCKS)
-    async with Connections() as connections:
-        models = Models(ModelSettings(), connections)
-        with pytest.raises(HaltpointError) as caught:
-            await models.port_to(None, None).ask("m", PROMPT, thought())
-    assert caught.value.code == "HP-301"
-
-
 async def test_a_provider_on_this_machine_is_made_without_proxies(
     proxy: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

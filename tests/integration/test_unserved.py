@@ -1,23 +1,18 @@
 """A queue that no worker serves is told of wherever somebody may look: HP-102."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import structlog
 from redis.asyncio import Redis
-from typer.testing import CliRunner
 
-from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.views import Views
-from haltpoint_gateway.unattended import Unattended
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
@@ -59,30 +54,6 @@ async def test_orders_that_wait_for_long_are_told_by_queue(bed: Bed) -> None:
     assert told.endswith(". Start one: haltpoint up tool-worker --queue contacts")
     await serve(bed, "contacts")
     assert await unserved(bed.redis, bed.topology, TOOLS) == []
-
-
-async def test_the_log_of_the_gateway_tells_it_once_and_when_it_is_over(bed: Bed) -> None:
-    await wait_in(bed, 0, "contacts", LONG_AGO)
-    watch = Unattended(bed.redis, bed.topology, ToolCatalogue(bed.calls, bed.topology))
-    with structlog.testing.capture_logs() as lines:
-        for _ in range(3):
-            await watch.look()
-        await serve(bed, "contacts")
-        await watch.look()
-        await watch.look()
-    assert [(line["log_level"], line["queue"]) for line in lines] == [("warning", "contacts"), ("info", "contacts")]
-    assert lines[0]["code"] == "HP-102"
-
-
-async def test_the_doctor_finds_it(bed: Bed) -> None:
-    await wait_in(bed, 0, "notes", LONG_AGO)
-    done = await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--redis-url", bed.url])
-    assert done.exit_code == 1
-    assert 'workers: No worker serves the queue "notes" (tool note)' in done.stdout
-    assert "haltpoint up tool-worker --queue notes" in done.stdout
-    await serve(bed, "notes")
-    done = await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--redis-url", bed.url])
-    assert "workers" not in done.stdout
 
 
 async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:

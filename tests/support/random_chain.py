@@ -233,7 +233,7 @@ class Walk:
             task, self.drafted, policy, self.mood = self.r.choice(TROUBLES)
         self.story = Story(task, *TOOLS, *(OTHERS if self.troubled else ()), policy=policy)
         self.repeat = False
-        """Whether the last event had come before."""
+        """Whether the last event had come before, or is of a call that has ended."""
         self.lost: set[str] = set()
         """The calls that never end: their message is lost."""
         self.gone = False
@@ -274,6 +274,10 @@ class Walk:
         elif dice < 0.11 and self.chain.requests:
             expired = r.choice(self.chain.requests)
             self.story.due(request_id(self.chain.id, expired.number), at=max(self.story.now, expired.deadline + 1))
+        elif dice < 0.14 and (ended := [one.action for one in self._orders.values() if self._has_ended(one.action)]):
+            late = r.choice(ended)
+            self.repeat = True
+            self.story.result(self._outcome(late), '{"id": "late"}', late)
         elif not found or (self.chain.resting and dice < 0.3):
             self.story.due(at=max(self.story.now, next_due(self.chain)))
         elif self.troubled and dice < 0.34 and (calls := [one for one in found if isinstance(one, Action)]):
@@ -291,6 +295,10 @@ class Walk:
                 self._orders[output.action.id] = output
             elif isinstance(output, Think):
                 self._thoughts[output.thought_id] = output
+
+    def _has_ended(self, action: Action) -> bool:
+        now = self.chain.actions.get(action.id)
+        return now is None or now.status is not ActionStatus.DISPATCHED
 
     def _lose(self, action: Action) -> None:
         self.lost.add(action.id)

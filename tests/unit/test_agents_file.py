@@ -58,11 +58,6 @@ def test_no_file_and_an_empty_one_have_no_agents(tmp_path: Path) -> None:
     assert agents_file.read(written(tmp_path, "")) == Agents()
 
 
-def test_seconds_of_a_budget_are_read_as_other_times_are(tmp_path: Path) -> None:
-    said = '[[agents]]\nname = "a"\ndescription = "b"\nbudget = {seconds = "5m", turns = 3}'
-    assert agents_file.read(written(tmp_path, said)).agents[0].budget == Budget(seconds=300, turns=3)
-
-
 def test_all_faults_of_the_form_are_told_at_once(tmp_path: Path) -> None:
     said = """
 colour = 1
@@ -165,25 +160,6 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 RULE = '[[supervisor.rules]]\nid = "r"\nmatch = "x"\nagent = "a"\n'
 CANNOT = "which an expression that runs in linear time cannot do"
 AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
-
-
-@pytest.mark.parametrize(
-    ("said", "read"),
-    [
-        ('strategy = "llm-based"', "llm"),
-        (f'strategy = "rule-based"\n{RULE}', "rule"),
-        ('strategy = "skill-based"', "skill"),
-        ('strategy = "round-robin"', "round_robin"),
-        ('strategy = "load-balanced"', "load"),
-    ],
-)
-def test_strategies_and_prompts_are_read_under_their_other_names(tmp_path: Path, said: str, read: str) -> None:
-    (tmp_path / "agents.toml").write_text(f"[supervisor]\n{said}\n{AGENT}systemPrompt = 'Be brief.'")
-    file = agents_file.read(tmp_path / "agents.toml")
-    assert file.supervisor is not None
-    assert (file.supervisor.strategy, file.agents[0].prompt) == (read, "Be brief.")
-    twice = f"{AGENT}prompt = 'a'\nsystemPrompt = 'b'"
-    assert faults(tmp_path, twice) == ["agent 'a': systemPrompt is another name of prompt: give one of them"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from faststream.redis import BinaryMessageFormatV1
 
-from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
@@ -16,7 +15,6 @@ from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode
 
 STREAM, ENTRY = "hp:{0}:events", "17-0"
-TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 MESSAGE: dict[str, Any] = {
     "id": "order-17",
     "source": "shop",
@@ -76,24 +74,6 @@ async def test_a_body_without_an_id_has_that_of_its_entry() -> None:
         assert (task(data).id, task(data).source) == (ENTRY, STREAM)
 
 
-async def test_text_that_is_json_is_json() -> None:
-    assert task(await binary(json.dumps(MESSAGE))) == task(envelope(json.dumps(MESSAGE)))
-
-
-async def test_a_trace_of_the_headers_is_kept_but_that_of_the_message_goes_before() -> None:
-    assert task(await binary(MESSAGE, traceparent=TRACE)).traceparent == TRACE
-    assert task(await binary(MESSAGE | {"traceparent": TRACE}, traceparent="other")).traceparent == TRACE
-    assert task(await binary(MESSAGE["data"], traceparent="nonsense")).traceparent is None
-
-
-async def test_headers_that_cannot_be_read_matter_only_to_who_needs_them() -> None:
-    for place in ({"customer": "Jürgen"}, {"customer": "Jürgen", "id": "1"}):
-        assert task(await binary(MESSAGE, **place)).id == "order-17"
-        found = rejected(await binary(MESSAGE["data"], **place))
-        assert found.reason is DeadLetterReason.BAD_ENCODING
-        assert "must be ASCII" in found.detail
-
-
 @pytest.mark.parametrize(
     ("message", "reason", "words"),
     [
@@ -118,19 +98,6 @@ async def test_what_is_no_task_is_rejected_with_a_reason_that_names_the_format(
     assert "in FastStream's binary format" in found.detail
 
 
-def test_an_envelope_is_exactly_two_fields() -> None:
-    assert rejected(json.dumps({"data": "x", "headers": {}, "more": 1}).encode()).reason is DeadLetterReason.BAD_FIELDS
-    assert rejected(envelope("Tell John")).detail.startswith(
-        "the body in the JSON envelope of FastStream 0.6 is not JSON"
-    )
-    assert "must be ASCII" in rejected(b'{"data":"{\\"goal\\":\\"x\\"}","headers":[]}').detail
-
-
-def test_plain_json_with_a_type_keeps_its_own_reason() -> None:
-    data = json.dumps(MESSAGE | {"data": {"gaol": "x"}}).encode()
-    assert rejected(data) == decode(Stream.EVENTS, {b"__data__": data})
-
-
 async def test_another_version_of_the_format_is_for_another_release() -> None:
     found = rejected((await binary(MESSAGE)).replace(MAGIC + b"\x00\x01", MAGIC + b"\x00\x02"))
     assert found.reason is DeadLetterReason.UNKNOWN_VERSION
@@ -145,8 +112,3 @@ async def test_no_bytes_make_it_raise() -> None:
     for data in broken:
         found = read(data)
         assert isinstance(found, Decoded) or found.detail, data
-
-
-def test_what_is_too_large_is_not_looked_into() -> None:
-    assert rejected(MAGIC + b" " * 1_000_000).reason is DeadLetterReason.TOO_LARGE
-    assert MAX_DEPTH == 32

@@ -132,17 +132,6 @@ def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
             settings_sources.load()
 
 
-def test_standard_names_are_a_fallback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://standard")
-    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-1\n")
-    model = settings_sources.load().model
-    assert model.base_url == "https://standard"
-    assert model.api_key is not None
-    assert model.api_key.get_secret_value() == "sk-1"
-    monkeypatch.setenv("HALTPOINT_MODEL__BASE_URL", "https://ours")
-    assert settings_sources.load().model.base_url == "https://ours"
-
-
 def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "redis://me:hunter2@db:6379/0")
@@ -169,32 +158,6 @@ def test_a_password_in_an_address_is_never_shown(url: str) -> None:
     assert "hunt" not in told.value
     assert "***" in told.value
     assert url not in repr(settings_sources.load(redis_url=url))
-
-
-def test_explain_tells_also_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Who is sent here by an error must not get the same error instead of an answer."""
-    monkeypatch.setenv("HALTPOINT_SLOTS", "many")
-    monkeypatch.setenv("HALTPOINT_SLOT", "3")
-    monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "1234")
-    monkeypatch.setenv("HALTPOINT_MODEL__API_KEY", "sk-secret")
-    (tmp_path / "haltpoint.toml").write_text("[gateway\n")
-    found, faults = settings_sources.explain(lease=-1)
-    told = {each.name: (each.value, each.origin) for each in found}
-    assert told["slots"] == ("many", "environment")
-    assert told["lease"] == ("-1", "flag")
-    assert told["gateway.port"] == ("1234", "environment")
-    assert told["gateway.host"] == ("127.0.0.1", "default")
-    assert "sk-secret" not in repr(found) + faults
-    assert len(faults.splitlines()) == 4
-    for words in ("HALTPOINT_SLOT (from", "haltpoint.toml is not TOML", "slots = many", "lease = -1"):
-        assert words in faults
-
-
-def test_a_faulty_secret_is_not_repeated(tmp_path: Path) -> None:
-    (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 12345\n[model]\napi_key = 12345\n")
-    with pytest.raises(SettingsError, match=r"gateway\.admin_key = a secret \(from haltpoint\.toml") as error:
-        settings_sources.load()
-    assert "12345" not in str(error.value)
 
 
 def test_the_constructor_takes_only_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,16 +71,6 @@ def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
     assert (wait.start_time, wait.end_time) == (1_000_000_000, 61_000_000_000)
 
 
-def test_a_failed_action_carries_its_error_type() -> None:
-    traced, spans = tracing()
-    root = submitted(traced)
-    telemetry.finish(traced.start("execute_tool x", root, SpanKind.INTERNAL, {}), "NOT_FOUND")
-    failed = one(spans, "execute_tool x")
-    assert failed.status.status_code is StatusCode.ERROR
-    assert failed.attributes is not None
-    assert failed.attributes[telemetry.ERROR_TYPE] == "NOT_FOUND"
-
-
 def test_a_chain_that_is_sampled_out_makes_no_span_anywhere() -> None:
     traced, spans = tracing(ALWAYS_OFF)
     root = submitted(traced)

@@ -1,5 +1,5 @@
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -7,8 +7,6 @@ import pytest
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.work.thoughts import Strike, Violation
-from haltpoint.runtime.store.rows import local
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
@@ -40,13 +38,6 @@ async def test_of_two_answers_at_once_one_counts_and_the_other_hears_which(syste
     assert document["by"] == "admin"
     assert document["at"] == taken.json()["answer"]["at"]
     assert document["answer"]["option_id"] == taken.json()["answer"]["answer"]["option_id"]
-
-
-async def test_an_answer_that_names_no_option_is_told_which_there_are(system: System) -> None:
-    request_id = await system.ask(await system.submit())
-    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json={"kind": "clarification"})
-    document = problem(reply, 422, "invalid_answer")
-    assert document["detail"].startswith("say which option in `option_id`, one of: u1, u2")
 
 
 async def test_the_same_answer_sent_twice_under_one_key_is_one_answer(system: System) -> None:
@@ -190,45 +181,3 @@ async def test_what_fits_is_taken(
         "for": None,
         **body,
     }
-
-
-async def test_d3_a_case_shows_what_was_asked_and_what_the_model_said(system: System) -> None:
-    chain_id = await system.submit()
-    thought = f"{chain_id}.find.t1.1"
-    strike = Strike(place="find", thought_id=thought, violation=Violation.NO_CALL, message="call it", said="cut")
-    told = "action.proposed.v1\n{}\nJohn is u1, I know him."
-    await cast("Any", system.redis.hset(system.topology.key_of("data", chain_id), local(thought), told))
-    request_id = await system.ask(chain_id, RequestKind.ESCALATION, strikes=(strike,))
-    alone = (await system.http.get(f"/v1/requests/{request_id}")).json()
-    assert alone["goal"] == "Find John"
-    assert alone["schema"] == LOOKUP.result_schema
-    assert alone["tool"] == "lookup_contacts"
-    assert [one["said"] for one in alone["strikes"]] == ["John is u1, I know him."]
-    within = (await system.http.get(f"/v1/chains/{chain_id}")).json()["requests"][0]
-    assert within["schema"] == alone["schema"]
-
-
-async def test_urgent_questions_come_first(system: System) -> None:
-    asked = {}
-    for priority in ("low", "high", None, "normal"):
-        asked[priority] = await system.ask(await system.submit(), RequestKind.INPUT, priority=priority)
-    found = await system.pages("/v1/requests", limit=2)
-    assert [one["id"] for one in found] == [asked["high"], asked["normal"], asked[None], asked["low"]]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [{"decision": "happened", "value": {"contact_id": "u1"}}, {"decision": "happened"}, {"decision": "failed"}],
-    ids=["with its result", "no more", "failed"],
-)
-async def test_e5_a_person_may_say_that_it_happened_or_failed(system: System, said: dict[str, Any]) -> None:
-    request_id = await system.ask(await system.submit(), RequestKind.IN_DOUBT)
-    body = {"kind": "in_doubt", **said}
-    assert (await system.http.post(f"/v1/requests/{request_id}/answer", json=body)).status_code == 200
-
-
-async def test_a_misspelt_field_of_an_answer_is_named(system: System) -> None:
-    request_id = await system.ask(await system.submit())
-    body = {"kind": "clarification", "option": "u1"}
-    document = problem(await system.http.post(f"/v1/requests/{request_id}/answer", json=body), 422, "invalid_fields")
-    assert "'option_id'" in document["errors"][0]["message"]

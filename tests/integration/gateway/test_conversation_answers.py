@@ -60,11 +60,6 @@ async def test_doubts_and_escalations_are_not_answered_in_passing(system: System
         assert (await says(system, words)).status_code == 202
 
 
-async def test_a_question_without_a_goal_is_found_too(system: System) -> None:
-    request_id = await system.ask(await system.submit(goal="", **TALK), RequestKind.CONFIRMATION)
-    assert (await says(system, "ja")).json()["id"] == request_id
-
-
 async def test_a_key_that_may_not_answer_submits_a_task(system: System) -> None:
     submits = await system.key("acme", Scope.SUBMIT, Scope.READ)
     await system.ask(await system.submit(**TALK, tenant="acme"))

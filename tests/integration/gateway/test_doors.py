@@ -8,7 +8,6 @@ import pytest
 
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.store import library
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.app import assemble
@@ -99,21 +98,6 @@ async def test_the_frameworks_errors_are_problems_too(
     system: System, method: str, path: str, status: int, code: str
 ) -> None:
     problem(await system.http.request(method, path), status, code)
-
-
-async def test_health_needs_no_key(system: System) -> None:
-    for path in ("/livez", "/readyz", "/metrics", "/openapi.json"):
-        assert (await system.http.get(path, headers={"Authorization": ""})).status_code == 200, path
-
-
-async def test_a_gateway_without_the_library_is_not_ready(system: System) -> None:
-    await cast("Any", system.redis.function_flush())
-    try:
-        document = problem(await system.http.get("/readyz"), 503, "not_ready")
-        assert "haltpoint init" in document["detail"]
-    finally:
-        await library.load(system.redis)
-    assert (await system.http.get("/readyz")).status_code == 200
 
 
 @pytest.mark.parametrize(

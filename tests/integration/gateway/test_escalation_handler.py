@@ -76,39 +76,6 @@ async def test_d5_a_handler_that_takes_too_long_passes(system: System) -> None:
     assert await EscalationHandler("m:slow", slow, patience=0.05).decide(case) is None
 
 
-@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
-@pytest.mark.parametrize("later", [False, True])
-async def test_d5_a_handler_that_would_end_the_process_passes(
-    system: System, kind: type[BaseException], later: bool
-) -> None:
-    request = await system.ask(await system.submit(), RequestKind.ESCALATION)
-    case = RequestView.model_validate(await seen(system, request))
-
-    def end(_: RequestView) -> None:
-        raise kind
-
-    async def end_later(_: RequestView) -> None:
-        raise kind
-
-    assert await EscalationHandler("m:end", end_later if later else end).decide(case) is None
-
-
-async def test_who_asks_a_handler_can_still_be_cancelled(system: System) -> None:
-    request = await system.ask(await system.submit(), RequestKind.ESCALATION)
-    case = RequestView.model_validate(await seen(system, request))
-    begun = asyncio.Event()
-
-    async def slow(_: RequestView) -> None:
-        begun.set()
-        await asyncio.Event().wait()
-
-    asking = asyncio.create_task(EscalationHandler("m:slow", slow).decide(case))
-    await begun.wait()
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-
-
 @pytest.mark.parametrize("path", ["tests.support.escalations:nobody", "no.such.module:f", "tests.support:__doc__"])
 def test_a_handler_that_is_not_there_is_named(path: str) -> None:
     with pytest.raises(HaltpointError) as refused:

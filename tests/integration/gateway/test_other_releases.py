@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
-from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.contracts.work.tasks import Task
-from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem, task
 from tests.support.other_forms import FORMS, OldChain, restore
 
@@ -75,25 +71,6 @@ async def test_lists_go_on_beside_such_chains(system: System, old: list[OldChain
     for status in ("open", "answered", "withdrawn", "expired"):
         asked = {item["id"] for item in await system.pages("/v1/requests", status=status)}
         assert asked == ({request_id} if status == "open" else set())
-
-
-async def test_another_tenant_does_not_hear_that_it_is_there(system: System, old: list[OldChain]) -> None:
-    chain = old[ACMES]
-    own = await system.key("acme", Scope.READ)
-    other = await system.key("bobs", Scope.READ)
-    assert refused(problem(await system.http.get(f"/v1/chains/{chain.id}", headers=own), 409, "other_release"), chain)
-    problem(await system.http.get(f"/v1/chains/{chain.id}", headers=other), 404, "no_such_chain")
-    problem(await system.http.get(f"/v1/chains/{old[COMPLETED].id}", headers=own), 404, "no_such_chain")
-
-
-async def test_a_conversation_goes_on_over_an_upgrade(system: System, old: list[OldChain]) -> None:
-    body = {"goal": "And Ann?", "tenant": "acme", "conversation_id": "talk"}
-    reply = await system.http.post("/v1/tasks", json=body)
-    assert reply.status_code == 202, reply.text
-    (entry,) = await system.entries("events", reply.json()["chain_id"])
-    said = msgspec.json.decode(entry[b"task"], type=Task).handed.earlier
-    assert [one.goal for one in said] == ["Tell Nobody at all I am late"]
-    assert msgspec.json.decode(entry[b"__data__"], type=TaskSubmitted).data.goal == "And Ann?"
 
 
 async def dump(system: System, chain_id: str) -> dict[bytes, bytes | None]:

@@ -100,48 +100,6 @@ async def _play_tools(system: System, calls: AutoPipeline) -> None:
                 )
 
 
-async def test_a_person_chooses_and_the_message_goes_to_that_one(client: Client) -> None:
-    run = await client.run(task=TELL_JOHN)
-    request = await run.expects_request("clarification")
-    waiting = await client.chain(run.id)
-    assert waiting.status == "awaiting_clarification"
-    assert waiting.summary.endswith("Waits for a person: Which John?")
-    assert [action.status for action in waiting.steps[0].actions] == ["asking"]
-
-    with pytest.raises(GatewayError) as refused:
-        await client.answer(request.id, option_id="u3")
-    assert refused.value.problem["allowed"]["option_ids"] == ["u1", "u2"]
-    await client.answer(request.id, option_id="u2")
-
-    result = await run.result()
-    assert result.status == "completed", result.chain.error
-    (sent,) = result.calls("send_message")
-    assert sent.arguments["recipient_id"] == "u2"
-    assert sent.receipt is not None
-    assert sent.receipt.data == {"sent": True}
-    find = result.chain.steps[0]
-    assert [action.status for action in find.actions] == ["done"]
-    assert find.result["selected"]["id"] == "u2"
-    assert find.validation_status == "passed"
-    assert result.chain.usage.actions == 2
-    assert [(each.status, each.answer and each.answer.by) for each in result.chain.requests] == [("answered", "admin")]
-    facts = [event.type async for event in run.events()]
-    assert facts[0] == "chain.started"
-    assert facts[-1] == "chain.completed"
-    assert "request.answered" in facts
-
-
-async def test_a_cancelled_chain_ends_and_its_question_is_withdrawn(client: Client) -> None:
-    run = await client.run(task=TELL_JOHN)
-    request = await run.expects_request()
-    await run.cancel("changed my mind")
-    assert (await run.result()).status == "cancelled"
-    assert (await client.request(request.id)).status == "withdrawn"
-    with pytest.raises(GatewayError) as refused:
-        await client.answer(request.id, option_id="u1")
-    assert refused.value.code == "request_stale"
-
-
 async def _told_john(client: Client) -> str:
     """The id of a chain in which a person chose John Doe."""
     run = await client.run(task=TELL_JOHN)
@@ -191,20 +149,3 @@ async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
     (send,) = [row for row in stats.tools if row.name == "send_message"]
     assert (lookup.asked, lookup.answered, lookup.none, lookup.corrections) == (1, 1, 0, 0)
     assert (send.asked, send.corrections) == (0, 1)
-
-
-async def test_feedback_names_what_is_there(client: Client) -> None:
-    chain_id = await _told_john(client)
-    for chain, action, code in (
-        ("nope", None, "no_such_chain"),
-        (chain_id, f"{chain_id}.send.9", "no_such_action"),
-        (chain_id, "send.9", "no_such_action"),
-    ):
-        with pytest.raises(GatewayError) as refused:
-            await client.feedback(chain, action_id=action)
-        assert refused.value.code == code
-    for _ in range(100):
-        await client.feedback(chain_id)
-    with pytest.raises(GatewayError) as full:
-        await client.feedback(chain_id)
-    assert full.value.code == "too_much_feedback"

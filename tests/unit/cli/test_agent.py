@@ -1,13 +1,10 @@
 """What `haltpoint agent` says of agents and of who routes tasks to them."""
 
-import io
 import json
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from haltpoint.cli.commands import agent
@@ -77,17 +74,3 @@ def test_the_list_says_who_routes(typed: Callable[..., Any]) -> None:
     whole = AgentsView(items=(), supervisor=BY_RULE)
     listed, shown = typed(whole, "list", "--json"), typed(whole, "show", "supervisor", "--json")
     assert json.loads(listed.stdout)["supervisor"] == json.loads(shown.stdout)
-
-
-def test_at_a_terminal_the_list_is_a_table_that_fits() -> None:
-    console = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
-    shell: Any = SimpleNamespace(out=console)
-    busy = BILLING.model_copy(update={"name": "front", "under_way": 12, "description": "Takes every order there is."})
-    agent._table(shell, (BILLING, busy))
-    agent._table(shell, ())
-    assert isinstance(console.file, io.StringIO)
-    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
-        "agent    under way  description",
-        "billing             Refunds.",
-        "front           12  Takes every order t…",
-    ]

@@ -1,7 +1,6 @@
 """What a person types at a question, and what it means."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from haltpoint.cli.commands.inbox import how_to_answer
 from haltpoint.cli.render.asking import Said, ask, prompt_for, understand
-from haltpoint.cli.render.case import commands as ways
 from haltpoint.client import GatewayError
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
@@ -125,53 +123,6 @@ async def test_one_asks_until_it_is_understood() -> None:
     assert (name, said["option_id"], said["decision"], more) == ("c1.r1", "user_def456", Choice.SELECT, [])
 
 
-LONG = {"to": "eve@x.org", "body": "Dear Eve, here is what you have asked for. " * 9, "mail": f"mail-{'7' * 60}"}
-FORM = {"properties": {"first name": {"type": "string", "description": "as in the passport, " * 5}, "b": {}, "c": {}}}
-CARDS = [
-    question(),
-    question("confirmation").model_copy(update={"arguments": LONG, "question": "May it be sent to her? " * 9}),
-    question("input").model_copy(update={"form": FORM}),
-]
-
-
-@pytest.mark.parametrize("width", [66, 80, 120])
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.kind)
-def test_a_card_is_as_wide_as_the_terminal_and_no_id_or_command_is_broken(card: RequestView, width: int) -> None:
-    named = card.model_copy(update={"id": f"{'a' * 32}.r1"})
-    text = how_to_answer(named, width)
-    lines = text.splitlines()
-    assert [line for line in lines if len(line) > width and LONG["mail"] not in line] == []
-    assert card.kind != "confirmation" or (LONG["mail"] in text and '"eve@x.org"' in text)
-    typed = text[text.index("  haltpoint answer") :].replace("\\\n", " ").splitlines()
-    commands = [line.split("--")[1].split()[0] for line in typed if line.startswith(f"  haltpoint answer {named.id} ")]
-    assert commands == [way.split()[0].removeprefix("--") for way, _ in ways(named)]
-    if width == 120 and not card.form:
-        assert all(way in line and meaning in line for line, (way, meaning) in zip(typed, ways(named), strict=True))
-
-
-@pytest.mark.parametrize("width", [66, 80, 160])
-@pytest.mark.parametrize("chain", ["a" * 32, f"{'a' * 32}~route-1~react-2"])
-def test_a_card_says_what_abort_ends_and_how_the_whole_task_is_cancelled(chain: str, width: int) -> None:
-    asked = question("escalation").model_copy(update={"id": f"{chain}.r1", "chain_id": chain})
-    shown, below = how_to_answer(asked, width), "~" in chain
-    assert ("cancel only the chain that asks" in shown) is below
-    assert (f"  haltpoint chain cancel {'a' * 32}" in shown) is below
-    assert ("only the chain that asks" in prompt_for(question("input").model_copy(update={"chain_id": chain}))) is below
-
-
-def test_words_are_given_by_hand_where_no_tool_is_missing() -> None:
-    shown = how_to_answer(question("escalation").model_copy(update={"tool": ""}), 120)
-    assert "--manual WORDS" in shown
-    assert "--text" not in shown
-
-
-def test_a_form_is_json_where_it_is_broken_too() -> None:
-    text = how_to_answer(CARDS[2].model_copy(update={"id": f"{'a' * 32}.r1"}), 60)
-    quoted = text.partition("--value '")[2].partition("'")[0]
-    assert "\n" in quoted
-    assert json.loads(quoted) == {"first name": "...", "b": "...", "c": "..."}
-
-
 @pytest.mark.parametrize(
     ("kind", "commands"),
     [
@@ -198,23 +149,3 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
     assert 'cc = "x"  from no result, and not in your words (model)' in text
     assert "--approve --for parameter" in text
-
-
-def test_i4_the_card_shows_who_asks() -> None:
-    shown = how_to_answer(question("input").model_copy(update={"path": ("desk", "jun\u200bior")}), 100)
-    assert "asked by: desk > jun\\u{200b}ior" in shown
-    assert "asked by" not in how_to_answer(question("input"))
-
-
-def test_i2_the_case_of_a_supervisor_says_whom_its_model_named() -> None:
-    strikes = [
-        {"place": "route", "thought_id": "t", "violation": violation, "message": "There is no agent 'returns'."}
-        for violation in ("no_call", "unknown_tool", "not_allowed")
-    ]
-    view = request() | {"kind": "escalation", "options": [], "tool": "", "strikes": strikes}
-    shown = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor"]}), 200)
-    assert "named no agent" in shown
-    assert "named an agent or a tool that is not there: There is no agent 'returns'." in shown
-    assert "named an agent or a tool that it may not use now: There" in shown
-    below = how_to_answer(RequestView.model_validate(view | {"path": ["supervisor", "billing"]}))
-    assert "called an unknown tool: There is no agent 'returns'." in below

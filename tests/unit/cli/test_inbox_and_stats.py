@@ -1,23 +1,17 @@
 """What is waiting, in which order, and what is counted, in which colours."""
 
 import asyncio
-import io
-import re
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import date
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
-from haltpoint.cli.commands import inbox, stats
+from haltpoint.cli.commands import inbox
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell
 from haltpoint.client import GatewayError
 from haltpoint.contracts.views.chains import Page, RequestView
-from haltpoint.contracts.views.deployment import StatsRow, StatsView
 from tests.unit.cli.chains import request
 
 
@@ -78,35 +72,3 @@ def test_an_answer_that_is_refused_shows_what_the_inbox_shows(monkeypatch: pytes
     told = answered(Refusing(asked, allowed={}), monkeypatch)
     assert told == "Possible answers: --rephrase WORDS, --manual WORDS, --skip WORDS, --retry, --continue, --abort"
     assert answered(Refusing(asked), monkeypatch) == "Send it again."
-
-
-def test_only_what_went_wrong_is_yellow_in_the_statistics() -> None:
-    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
-    shell: Any = SimpleNamespace(out=console)
-    tool = StatsRow(name="send", calls=10, failures=11, violations=12, strikes=13, escalations=14)
-    stats._print(shell, "tool", [tool])
-    asked = StatsRow(name="send", asked=20, answered=21, none=22, direct=23, corrections=24)
-    stats._print(shell, "questions about", [asked], stats._QUESTIONS)
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
-    shown = (*range(10, 15), *range(20, 25))
-    assert [number for number in shown if re.search(rf"\x1b\[33m\s*{number}\s*\x1b", text)] == [
-        11,
-        12,
-        13,
-        14,
-        22,
-        24,
-    ]
-
-
-def test_in_a_pipe_each_number_of_the_statistics_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    unnamed = StatsRow(name="?", violations=2, asked=1)
-    found = StatsView(since=date(2026, 1, 1), until=date(2026, 1, 1), tools=(unnamed,))
-    monkeypatch.setattr(stats, "talk", lambda *_: found)
-    assert CliRunner().invoke(app, ["stats"]).stdout.splitlines() == [
-        "tool\tname\tcalls\tfailures\tviolations\tstrikes\tescalations",
-        "tool\t?\t0\t0\t2\t0\t0",
-        "questions\tname\tasked\tanswered\tnone\tdirect\tcorrections",
-        "questions\tno tool\t1\t0\t0\t0\t0",
-    ]

@@ -2,13 +2,12 @@
 
 import io
 import re
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.console import Console
 
 from haltpoint.cli.render.picture import Lines, Picture, picture, teller
-from tests.unit.cli.chains import action, after, chain, completed, doubted_twice, failed, step, stopped
+from tests.unit.cli.chains import chain, completed, failed, stopped
 
 VIEWS = [chain(), stopped(), completed(), failed()]
 
@@ -24,13 +23,6 @@ def drawn(view: object, width: int) -> str:
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.status)
 def test_nothing_is_wider_than_the_terminal(view: object, width: int) -> None:
     assert all(len(line) <= width for line in drawn(view, width).splitlines())
-
-
-def test_the_time_of_a_chain_runs_until_it_ends() -> None:
-    begun = datetime.now(UTC) - timedelta(minutes=5)
-    times = {"created_at": begun, "updated_at": begun + timedelta(seconds=1)}
-    assert drawn(chain(**times), 80).splitlines()[0].rstrip().endswith("5 min")
-    assert drawn(completed().model_copy(update=times), 80).splitlines()[0].rstrip().endswith("1.0 s")
 
 
 @pytest.mark.parametrize("width", [50, 80])
@@ -72,39 +64,6 @@ def test_in_a_pipe_a_question_is_wrapped_and_other_lines_are_whole(width: int) -
     assert len(lines[first]) <= width
     assert lines[first + 1].startswith(" " * 13 + "Which?")
     assert max(len(line) for line in lines if "never executed" in line) > 60
-
-
-def test_a_chain_that_is_told_afterwards_bears_the_times_at_which_it_all_happened() -> None:
-    console = Console(file=io.StringIO(), width=80)
-    Lines(console).show(doubted_twice())
-    assert isinstance(console.file, io.StringIO)
-    assert [line.split()[0] for line in console.file.getvalue().splitlines()[1:]] == [
-        *("0.5", "1.0", "6.0", "6.0", "20.0", "26.0", "26.0", "31.0", "32.0", "33.0", "37.0"),
-    ]
-
-
-def test_a_rest_has_its_own_time_and_a_result_is_told_when_the_chain_has_taken_it() -> None:
-    console = Console(file=io.StringIO(), width=80)
-    shown, call = Lines(console), action("find.1", "lookup_contacts", {"query": "John"})
-    failed = {"success": False, "next_action": "error", "error": {"error_type": "SERVER", "message": "down"}}
-    untaken = {**call, "receipt": failed, "status": "done"}
-    resting = {"step_id": "find", "index": 0, "resting": {"until": after(14), "why": "down"}}
-    shown.show(chain(steps=[step("find", "lookup_contacts", actions=[untaken])]))
-    shown.show(chain(steps=[step("find", "lookup_contacts", actions=[call])], current=resting, updated_at=after(13)))
-    shown.show(chain(steps=[step("find", "lookup_contacts", actions=[{**untaken, "ended_at": after(15)}])]))
-    assert isinstance(console.file, io.StringIO)
-    rows = [line.split() for line in console.file.getvalue().splitlines()[1:]]
-    assert [(row[0], row[3]) for row in rows[2:]] == [("13.0", "runs"), ("15.0", "lookup_contacts:")]
-
-
-def test_the_same_line_is_told_twice_when_it_happened_twice() -> None:
-    console = Console(file=io.StringIO(), width=80)
-    never = {"tool": "send_message", "arguments": {}, "reason": "one action per turn"}
-    shown = Lines(console)
-    shown.show(chain(never_executed=[never]))
-    shown.show(chain(never_executed=[never, never]))
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue().count("never executed") == 2
 
 
 def test_a_terminal_gets_a_picture_that_stays_at_the_end() -> None:

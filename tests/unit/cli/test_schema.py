@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from openapi_spec_validator import validate
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
@@ -57,21 +56,6 @@ def test_every_reference_of_asyncapi_leads_somewhere() -> None:
         assert resolve(made, reference)
 
 
-def test_asyncapi_has_the_required_parts_in_their_required_forms() -> None:
-    made = document()
-    assert made["asyncapi"] == "3.0.0"
-    assert {"title", "version"} <= set(made["info"])
-    assert all({"host", "protocol"} <= set(server) for server in made["servers"].values())
-    assert all(re.fullmatch(r"[\w.\-]+", key) for part in made["components"].values() for key in part)
-    for channel in made["channels"].values():
-        assert set(re.findall(r"{(\w+)}", channel["address"])) == set(channel["parameters"])
-    for operation in made["operations"].values():
-        assert operation["action"] in ("send", "receive")
-        channel = resolve(made, operation["channel"]["$ref"])
-        for message in operation["messages"]:
-            assert resolve(made, message["$ref"]) in channel["messages"].values()
-
-
 def test_asyncapi_says_all_that_the_catalogue_says() -> None:
     made = document()
     assert set(made["channels"]) == {*(stream.value for stream in Stream), "facts"}
@@ -98,12 +82,6 @@ def test_a_message_fits_its_payload_and_another_does_not() -> None:
     jsonschema.validate(in_full(message), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"id": "x", "source": "y", "type": "human.answered.v1", "data": {}}, schema)
-
-
-def test_openapi_is_valid() -> None:
-    made = printed("openapi")
-    validate(made)
-    assert "/v1/tasks" in made["paths"]
 
 
 def test_events_are_one_union_of_all_messages() -> None:

@@ -1,27 +1,18 @@
 """How commands end, and in which words, without a system."""
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from rich.console import Console
 from typer.testing import CliRunner
 
-from haltpoint.cli.arguments import texts_of
-from haltpoint.cli.commands.chains import _table
 from haltpoint.cli.errors import CliError, Exit
-from haltpoint.cli.local.system import as_environment
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
-from haltpoint.contracts.views.chains import ChainSummary, Page
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.config.settings_sources import load
 from tests.support.listener import Listener
-from tests.unit.cli.chains import stopped
 
 
 @pytest.fixture(autouse=True)
@@ -155,48 +146,6 @@ def test_every_verb_takes_the_common_options() -> None:
     assert seen == [(Shell(True, True, "redis://r", Path("c"), "u", "k"), "w")]
 
 
-def test_arguments_are_texts_until_the_tools_schema_types_them() -> None:
-    pairs = ["a=1", "b=true", "c=plain words", 'd={"e": []}', "f=", "g=x=y", 'h="1"']
-    assert texts_of(pairs) == {
-        "a": "1", "b": "true", "c": "plain words", "d": '{"e": []}', "f": "", "g": "x=y", "h": '"1"',
-    }  # fmt: skip
-
-
-def test_settings_go_to_another_process_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(
-        redis_url="unix:///tmp/s.sock",
-        tools=("a", "b.c"),
-        partitions=7,
-        lease=3.5,
-        heartbeat=0.25,
-        model={"base_url": "http://m/v1", "api_key": "secret"},  # type: ignore[arg-type]
-        gateway={"admin_key": "k", "port": 0},  # type: ignore[arg-type]
-    )
-    for name, value in as_environment(settings).items():
-        monkeypatch.setenv(name, value)
-    assert load() == settings
-
-
-@pytest.mark.parametrize("folder", ["a-file", "a-file/below", "/proc/haltpoint"])
-def test_a_state_directory_that_cannot_be_used_is_told_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    (tmp_path / "a-file").write_text("")
-    monkeypatch.setenv("HALTPOINT_STATE_DIR", str(tmp_path / folder))
-    done = CliRunner().invoke(app, ["up", "--tools", "haltpoint.examples.contacts.tools"])
-    assert done.exit_code == Exit.UNREACHABLE
-    assert "HP-042 the embedded server cannot start" in done.stderr
-    assert folder in done.stderr
-    assert "HALTPOINT_STATE_DIR" in done.stderr
-
-
-def test_what_answers_and_is_no_gateway_is_told_so() -> None:
-    with Listener() as other:
-        done = CliRunner().invoke(app, ["chain", "list", "--url", other.url, "--key", "k"])
-    assert done.exit_code == Exit.UNREACHABLE
-    assert f"HP-050 no gateway answers at {other.url}" in done.stderr
-
-
 def test_a_port_in_use_is_told_with_the_option_of_this_verb() -> None:
     with Listener() as other:
         words = ["script-model", "contacts_good", "--port", other.url.rpartition(":")[2]]
@@ -204,22 +153,3 @@ def test_a_port_in_use_is_told_with_the_option_of_this_verb() -> None:
     assert done.exit_code == Exit.FAILED
     assert "HP-003" in done.stderr
     assert "or set --port" in done.stderr
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_ids_are_never_cut_in_a_list_of_chains(width: int) -> None:
-    shell = Shell()
-    out = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    shell.__dict__["out"] = out
-    one = {
-        **stopped().model_dump(include=set(ChainSummary.model_fields)),
-        "id": "0123456789abcdef0123456789abcdef",
-        "goal": "Tell John that " + "x" * 200,
-    }
-    _table(shell, Page[ChainSummary](items=(ChainSummary.model_validate(one),)))
-    assert isinstance(out.file, io.StringIO)
-    head, row = out.file.getvalue().splitlines()
-    time = "" if width == 80 else "11-20 09:00:00  "
-    assert row.startswith(f"0123456789abcdef0123456789abcdef  awaiting_clarification  {time}Tell John that")
-    assert len(row) == width
-    assert head.index("goal") == row.index("Tell")

@@ -4,16 +4,14 @@ from typing import Any
 
 import pytest
 
-from haltpoint.cli.render.lines import Mark, outcome
-from haltpoint.cli.render.story import answer_lines, bounds_lines, elapsed, never_executed, receipts, tell
+from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.story import answer_lines, bounds_lines, tell
 from haltpoint.cli.render.tree import tree
-from haltpoint.cli.wording import call, visible
-from haltpoint.contracts.views.chains import ChainView, RequestView
+from haltpoint.cli.wording import visible
 from haltpoint.contracts.work.bounds import Bound, ChainBounds, SaidBy
 from tests.unit.cli.chains import (
     BEGUN,
     action,
-    careless,
     chain,
     completed,
     doubted_twice,
@@ -71,24 +69,6 @@ def test_i1_the_story_of_a_routed_task_begins_with_whom_it_goes_to_and_why() -> 
     assert first.text == "the agent without a name (rule)"
 
 
-def test_a_step_is_told_in_the_order_in_which_it_happened() -> None:
-    assert lines(careless())[1:-2] == [
-        (1, Mark.RUNNING, 'lookup_contacts(query="Jane")'),
-        (1, Mark.DONE, 'lookup_contacts: contact_id="user_jan001"'),
-        (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
-        (1, Mark.BROKEN, "used a value with no known source"),
-        (1, Mark.CORRECTED, "corrected: It is made up. Call lookup_contacts first."),
-        (1, Mark.RUNNING, 'send_message(recipient_id="user_jan001")'),
-        (1, Mark.DONE, "send_message: ok"),
-    ]
-
-
-def test_a_violation_of_a_literal_step_is_told_too() -> None:
-    broken = {"at": BEGUN, "place": "a", "violation": "bad_arguments", "message": "They are wrong."}
-    view = chain(steps=[step("a", "send_message", violations=[broken])])
-    assert lines(view)[1:] == [(1, Mark.BROKEN, "called a tool with invalid arguments")]
-
-
 def test_an_action_that_was_in_doubt_twice_is_told_with_each_answer_below_its_question() -> None:
     assert [mark for _, mark, _ in lines(doubted_twice())] == [
         *(Mark.RUNNING, Mark.RUNNING),
@@ -108,34 +88,12 @@ def test_a_failed_chain_says_why() -> None:
     ]
 
 
-def test_c8_a_chain_that_waits_for_calls_after_a_failure_has_no_last_line_yet() -> None:
-    steps = [step("a", "lookup_contacts", status="failed"), step("b", "send_message")]
-    story = lines(chain(error={"code": "HP-204", "message": "no"}, steps=steps))
-    assert story[-2:] == [(0, Mark.FAILED, "a failed"), (0, Mark.RUNNING, "b")]
-
-
-def test_an_error_and_its_suggestion_are_two_sentences() -> None:
-    error = {"error_type": "TIMEOUT", "message": "slow did not end within 1 s", "suggestion": "Try again later."}
-    receipt = {"success": False, "next_action": "error", "error": error}
-    view = chain(steps=[step("a", "slow", actions=[action("a.1", "slow", {}, receipt)])])
-    assert told(lines(view), Mark.FAILED) == ["slow: TIMEOUT: slow did not end within 1 s. Try again later."]
-
-
 def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:
     assert lines(chain(status="cancelled", stopped="by ann: too late"))[-1] == (
         0,
         Mark.NEVER,
         "cancelled, by ann: too late",
     )
-
-
-def test_a_receipt_says_which_hooks_changed_the_call() -> None:
-    hooks = [{"name": "m:allows", "verdict": "allow"}, {"name": "m:moves", "verdict": "modify"}]
-    for took, note in ((0, "changed by m:moves"), (12, "12 ms, changed by m:moves")):
-        receipt = {"success": True, "next_action": "continue", "metadata": {"duration_ms": took, "hooks": hooks}}
-        view = chain(steps=[step("a", "send_message", actions=[action("a.1", "send_message", {}, receipt)])])
-        (line,) = [line for line in tell(view) if line.mark is Mark.DONE]
-        assert (line.text, line.note) == ("send_message: ok", note)
 
 
 def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran() -> None:
@@ -146,43 +104,6 @@ def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran(
         (1, Mark.RUNNING, 'send_message(text="HELLO")'),
         (2, Mark.OPTION, 'ran as send_message(text="hello")'),
     ]
-
-
-@pytest.mark.parametrize("violation", ["unfounded_end", "no_call"])
-def test_what_the_model_was_told_is_told_whole(violation: str) -> None:
-    said = "Step 'a. b' is not complete. Call it. The words are (pattern x)."
-    broken = {"at": BEGUN, "place": "plan", "violation": violation, "message": said, "correction": said}
-    assert (1, Mark.CORRECTED, f"corrected: {said}") in lines(chain(violations=[broken]))
-
-
-def test_a_call_that_belongs_to_no_step_is_told_too() -> None:
-    view = chain(never_executed=[{"tool": "send_message", "call": 1, "reason": "cancelled", "arguments": {}}])
-    assert lines(view) == [(0, Mark.NEVER, "never executed: send_message()")]
-
-
-def test_of_arguments_that_the_log_keeps_in_part_only_the_tool_is_told() -> None:
-    item = {"tool": "send_message", "call": 1, "reason": "cancelled", "arguments": '{"content":"aaaa'}
-    assert never_executed(chain(never_executed=[item])) == [("send_message(…)", "cancelled")]
-
-
-def test_what_never_ran_is_told_with_what_it_would_have_said() -> None:
-    assert never_executed(stopped()) == [('send_message(recipient_id="user_123")', "a question was open")]
-
-
-def test_each_call_that_never_ran_is_told_once() -> None:
-    view = stopped()
-    assert sum(line.mark is Mark.NEVER for line in tell(view)) == len(view.never_executed)
-
-
-def test_a_tool_that_nobody_serves_is_told_once_with_the_command_that_helps() -> None:
-    def waiting(seconds: float) -> ChainView:
-        missing = {"code": "HP-102", "queue": "contacts", "seconds": seconds, "message": "m", "hint": "Start one: x"}
-        current = {"step_id": "find", "tool": "lookup_contacts", "index": 0, "waiting_for": missing}
-        return chain(steps=[step("find", "lookup_contacts")], current=current)
-
-    (line,) = [line for line in tell(waiting(31.0)) if line.mark is Mark.MISSING]
-    assert (line.text, line.note) == ('HP-102 no worker serves the queue "contacts"', "Start one: x")
-    assert line in tell(waiting(99.0))
 
 
 SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
@@ -219,20 +140,6 @@ def test_f1_that_nothing_happened_is_said_only_where_it_is_known(why: str, said:
     assert (NOTHING[1] in told(lines(view), Mark.NOT_DONE)) is said
 
 
-@pytest.mark.parametrize(("status", "words"), [("expired", "has expired"), ("withdrawn", "was withdrawn")])
-def test_a_question_without_an_answer_says_how_it_was_closed(status: str, words: str) -> None:
-    view = chain(steps=[step("find", "lookup_contacts")], requests=[{**request(), "action_id": "", "status": status}])
-    assert told(lines(view), Mark.FAILED) == [f"the question {words}"]
-
-
-def test_receipts_are_named_by_their_action() -> None:
-    assert receipts(completed()) == [
-        ("find.1", "lookup_contacts", 'contact_id="user_abc123"'),
-        ("send.1", "send_message", 'message_id="m1"'),
-    ]
-    assert receipts(stopped()) == []
-
-
 @pytest.mark.parametrize(
     ("hostile", "shown"),
     [
@@ -248,16 +155,6 @@ def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: 
     assert visible(hostile) == shown
     view = chain(goal=hostile, never_executed=[{"tool": hostile, "reason": hostile}])
     assert all(c.isprintable() for line in tell(view) for c in line.text + line.note)
-
-
-def test_long_values_are_cut() -> None:
-    assert call("send", {"content": "x" * 100}, width=10) == 'send(content="xxxxxxxx…)'
-
-
-def test_long_times_are_told_in_minutes() -> None:
-    view = chain()
-    assert elapsed(view) == "1.2 s"
-    assert elapsed(view.model_copy(update={"updated_at": view.created_at.replace(hour=10)})) == "60 min"
 
 
 def test_c12_what_a_goal_asks_of_tools_is_told_with_whose_word_it_is() -> None:
@@ -291,19 +188,3 @@ def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> N
     texts = [line.text for line in tell(view)]
     assert "STOP  Which 'John' do you mean?" in texts
     assert "asked by: desk > junior" in texts
-
-
-def test_the_outcome_of_a_question_below_a_root_says_whose_it_was() -> None:
-    answered, expired = request({"option_id": "user_abc123"}), {**request(), "status": "expired"}
-
-    def shown(one: dict[str, Any]) -> tuple[str, str]:
-        line = outcome(RequestView.model_validate(one))
-        assert line is not None
-        return line.text, line.note
-
-    below = {"chain_id": "c1~route-1", "path": ["supervisor", "billing"]}
-    assert shown(answered)[1] == "by ada"
-    assert shown(answered | below)[1] == "to billing, by ada"
-    assert shown(answered | {"chain_id": "c1~find-1"})[1] == "to chain c1~find-1, by ada"
-    assert shown(expired)[0] == "the question has expired"
-    assert shown(expired | below)[0] == "the question of billing has expired"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from evals.case import Case
-from evals.figures import FIGURES, as_json, broken, went_wrong
+from evals.figures import FIGURES, as_json, broken
 from evals.history import Asked, History, Ran
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
@@ -194,13 +194,6 @@ def test_built_in_tools_are_not_in_the_record() -> None:
     assert broken([replace(CLEAR, view=view(answered(DEED), *steps))]) == []
 
 
-def test_nothing_is_due_after_other_words_of_a_person() -> None:
-    other_words = replace(CASE, words={"decision": Choice.REPHRASE})
-    words_alone = replace(CLEAR, view=view(answered()), ran=CLEAR.ran[:1])
-    assert value("completed_without_receipt", words_alone) == 1
-    assert value("completed_without_receipt", replace(words_alone, asked=(other_words,))) == 0
-
-
 @pytest.mark.parametrize(
     "chain",
     [
@@ -299,47 +292,6 @@ def test_a_call_that_is_asked_about_twice_is_found() -> None:
         (confirmation("c.s2.2", "repeat"), 0),
     ):
         assert value("second_cards", replace(CONDITION, asked=(YES, second))) == cards
-
-
-def test_a_question_that_neither_a_tool_nor_the_goal_asks_for_counts_against_a_well_behaved_chain() -> None:
-    needless = replace(CLEAR, asked=(confirmation("c.s2.1", "target"),))
-    assert value("without_question", CLEAN, replace(CONDITION, asked=(YES,))) == 1
-    assert value("without_question", CLEAN, needless) == 0.5
-    assert broken([CLEAN, needless]) == ["well-behaved chains had a question without need"]
-    assert broken([*[CLEAN] * 9, needless]) == []
-    assert not went_wrong(needless)
-
-
-def test_strikes_count_against_words_only_where_nothing_else_was_wrong() -> None:
-    words = replace(CLEAN, case=case(kind="fabricated_answer"), events=(*CLEAN.events, VIOLATED, VIOLATED))
-    assert value("strikes_from_words", words) == 1
-    assert value("strikes_from_words", replace(words, case=case(kind="prose"))) == 0
-
-
-NOTE = case(kind="endless_routing", goal="Remember this", tool="save_note", target="notes", query="")
-HANDED_ON = (
-    event("chain.routed", target_agent="keeper"),
-    event("action.dispatched", action_id="c.route.1", tool="route", child="c~route-1"),
-)
-ROUTED = History(
-    NOTE,
-    Mode.STRICT,
-    view(answered(("c~route-1.react.1", "save_note"))),
-    HANDED_ON,
-    ran=(Ran("c~route-1.react.1", "save_note", 60, 70, target="notes"),),
-)
-
-
-def test_a_call_of_an_agent_belongs_to_the_action_that_handed_the_task_on() -> None:
-    assert broken([ROUTED]) == []
-    assert value("calls_after_stop", replace(ROUTED, events=HANDED_ON[:1])) == 1
-
-
-def test_an_agent_without_a_decision_or_that_may_not_be_chosen_is_found() -> None:
-    stranger = event("action.dispatched", action_id="c.route.1", tool="route", child="c~route-1")
-    chosen = event("chain.routed", target_agent="stranger")
-    for events in (HANDED_ON[1:], (*HANDED_ON, stranger), (chosen, stranger)):
-        assert value("misrouted", replace(ROUTED, events=events)) == 1
 
 
 def test_figures_of_nothing_are_no_success() -> None:

@@ -47,27 +47,3 @@ def test_json_has_the_figures_of_each_mode_and_nothing_else(
     assert list(measured) == ["advisory"]
     assert list(measured["advisory"]) == [figure.name for figure in FIGURES]
     assert (measured["advisory"]["chains"], measured["advisory"]["clarification_success"]) == (5, None)
-
-
-def test_kinds_take_turns_and_every_mode_gets_the_same_cases(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    typed(monkeypatch, "--kinds", "prose", "garbage", "--chains", "9")
-    rows = [line.split()[:5] for line in capsys.readouterr().out.splitlines()]
-    assert ["prose", "2", "2", "0", "0"] in rows
-    assert ["garbage", "1", "1", "0", "0"] in rows
-
-
-def test_requests_to_a_real_model_are_shown_one_by_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert typed(monkeypatch, "--real", "--chains", "2", "--mode", "off", "strict") == 0
-    assert "Tell Jane that the meeting is at three" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("words", [("--kinds", "nonsense"), ("--mode", "lenient")])
-def test_words_that_fit_nothing_are_refused_before_anything_starts(
-    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        typed(monkeypatch, *words)

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from evals.case import Case, real_requests
-from evals.facts import reading
 from evals.figures import FIGURES
 from evals.kinds import BENIGN, KINDS, Player, case_of, say
 from evals.world import WORLD, find
@@ -62,12 +61,6 @@ def test_every_kind_but_one_misbehaves_in_each_of_its_cases_and_always_in_the_sa
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_another_seed_makes_other_cases(name: str) -> None:
-    ours, theirs = ([case_of(seed, name, number) for number in range(20)] for seed in (1, 2))
-    assert ours != theirs
-
-
-@pytest.mark.parametrize("name", KINDS)
 def test_in_every_case_the_truth_is_in_the_world_and_a_person_ends_it(name: str) -> None:
     for number in range(20):
         case = case_of(3, name, number)
@@ -84,16 +77,6 @@ def test_the_player_finds_the_case_by_the_context_and_says_nothing_to_strangers(
     assert answer[1].say == say(case, known)
     assert Player([case]).next(Conversation("plan")) is None
     assert Player([case]).next(Conversation("plan", known='{"case": "nobody/3"}')) is None
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_a_goal_is_read_honestly_but_for_conditions_that_patterns_know(name: str) -> None:
-    for number in range(20):
-        case = case_of(1, name, number)
-        read = reading(case)
-        assert set(read["required_tools"]) == (set() if case.traits.reads else {case.tool})
-        limits = {*read["ask_before"], *read["forbidden"]}
-        assert bool(limits) == (bool(case.condition) and not case.misread)
 
 
 def test_a_name_means_one_several_or_none() -> None:

@@ -28,12 +28,6 @@ def expected_in(step: Mapping[str, object], thoughts: Mapping[str, StoredThought
     return [one.expected for one in records(record(plan=plan, runs=RUNS, actions=actions, thoughts=thoughts))]
 
 
-def test_a_literal_call_says_what_it_is_to_bring_whatever_its_arguments_became() -> None:
-    call = {"tool": "look", "arguments": {"name": {"$from": "find.data.name"}}}
-    step = {"actions": [{**call, "expected": "his id"}, call]}
-    assert expected_in(step, {}, '{"name": "John"}', '{"name": "Jane"}') == ["his id", ""]
-
-
 def test_a_call_of_a_model_says_it_and_secrets_are_starred() -> None:
     told = json.dumps({"proposal": {"content": "", "calls": [ASKED], "decision": "continue"}})
     thoughts = {"c1.find.t1.1": StoredThought("action.proposed.v1", told, "")}

@@ -14,7 +14,7 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Option
 from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.rows import StoredRequest, StoredThought
+from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
@@ -55,12 +55,6 @@ def record(**changes: Any) -> ChainRecord:
     return ChainRecord(**{**whole, **changes})
 
 
-def test_times_are_utc_and_iso() -> None:
-    shown = json.loads(view_of(record()).model_dump_json())
-    assert shown["created_at"] == "2026-01-01T00:00:00Z"
-    assert shown["updated_at"] == "2026-01-01T00:00:01.500000Z"
-
-
 def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     """While a question is open it is not sent, however long ago its moment was."""
     refused = ErrorInfo(ErrorType.RATE_LIMIT, "too many callers", retry_after=2)
@@ -80,13 +74,6 @@ def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     assert view.current.resting == RestingView(until=None, why="too many callers")
     assert view.summary.endswith("note runs again when the chain continues: too many callers")
     assert "runs again when the chain continues" in [line.text for line in tell(view) if line.mark is Mark.RUNNING]
-
-
-def test_a_chain_without_a_plan_says_so() -> None:
-    view = view_of(record(plan=None, runs=()))
-    assert view.steps == ()
-    assert view.current is None
-    assert view.summary == "No plan yet."
 
 
 def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
@@ -158,16 +145,6 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
     assert [action.status for action in view.steps[0].actions] == ["asking", "asking"]
 
 
-def test_words_of_a_reasoning_step_are_its_result_and_promise_nothing() -> None:
-    told = json.dumps({"proposal": {"content": "Dear John", "calls": [], "decision": "continue"}})
-    thought = StoredThought("action.proposed.v1", told, "")
-    view = view_of(
-        record(runs=(StepRun(), StepRun(), StepRun(StepStatus.COMPLETED, turn=1)), thoughts={"c1.think.t1.1": thought})
-    )
-    assert view.steps[2].result == "Dear John"
-    assert view.steps[2].validation_status == "skipped"
-
-
 def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
     line = json.dumps(
         {
@@ -192,21 +169,6 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
     assert view.steps[1].violations == ()
 
 
-@pytest.mark.parametrize(
-    ("by", "reason", "said"),
-    [
-        ("ann", "too late", "by ann: too late"),
-        ("ann", "", "by ann"),
-        ("", "it was stopped", "it was stopped"),
-        ("", "", None),
-    ],
-)
-def test_who_stopped_a_chain_and_why_is_told(by: str, reason: str, said: str | None) -> None:
-    facts = [["chain.cancelled", {"by": by, "reason": reason}]]
-    line = json.dumps({"at": 1767225600000, "type": "task.cancelled", "ref": None, "facts": facts})
-    assert view_of(record(log=(LogLine.parse("c1", 0, line),))).stopped == said
-
-
 def asked(number: int = 1, question: str = "Which John?") -> StoredRequest:
     asked = Question(
         request_id=f"c1.r{number}",
@@ -221,12 +183,6 @@ def asked(number: int = 1, question: str = "Which John?") -> StoredRequest:
         deadline=1767312000000,
     )
     return StoredRequest(asked.request_id, RequestStatus.OPEN, encode(asked))
-
-
-def test_c8_the_summary_says_the_first_open_question_and_how_many_more_there_are() -> None:
-    open_ones = {f"c1.r{number}": asked(number, f"Which {number}?") for number in (1, 2, 3)}
-    requests = {**open_ones, "c1.r1": replace(open_ones["c1.r1"], status=RequestStatus.WITHDRAWN)}
-    assert view_of(record(requests=requests)).summary.endswith("Waits for a person: Which 2? (and 1 more).")
 
 
 def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over() -> None:
@@ -252,20 +208,6 @@ def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
     answer = view_of(record(requests={"c1.r1": answered})).requests[0].answer
     assert answer is not None
     assert (answer.by, answer.answer.option_id) == ("ann", "u1")
-
-
-def test_a_failed_chain_says_why() -> None:
-    view = view_of(
-        record(
-            head={**HEAD, "status": "failed"},
-            end={"answer": "It did not work.", "error": {"code": "HP-204", "message": "no", "step_id": "find"}},
-            runs=(StepRun(StepStatus.FAILED), StepRun(StepStatus.CANCELLED), StepRun()),
-        )
-    )
-    assert view.error is not None
-    assert view.error.step_id == "find"
-    assert view.summary == "0 of 3 steps completed. HP-204: no"
-    assert view.steps[0].validation_status == "failed"
 
 
 def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_last_run() -> None:
@@ -307,17 +249,3 @@ def test_c3_a_choice_of_tools_is_one_promise() -> None:
     actions = {"c1.reach.1": {"tool": "send_text", "args": "{}", "receipt": OK, "data": "{}"}}
     (kept,) = view_of(record(plan=plan, runs=(done,), actions=actions)).steps
     assert [(one.tool, one.kept_by) for one in kept.promises] == [("send_text", "c1.reach.1")]
-
-
-def test_the_result_of_a_step_whose_first_call_was_left_out_is_that_of_its_last_success() -> None:
-    runs = (StepRun(StepStatus.COMPLETED, actions=2, taken=2, last_ok=2), StepRun(), StepRun())
-    [find, *_] = view_of(record(runs=runs, actions={"c1.find.2": {"receipt": OK, "data": '{"id":"u1"}'}})).steps
-    assert find.result == {"id": "u1"}
-
-
-def test_a_chain_has_used_what_its_agents_have_and_no_share_that_one_of_them_holds() -> None:
-    held = HEAD | {"status": "cancelled", "turns": "2", "below": "8 0 0 0.0 1"}
-    agent = record(id="c1~send-1", task=Task(goal="Send", agent="post"), head=HEAD | {"turns": "3", "cost": "0.5"})
-    skill = record(id="c1~find-1", head=HEAD | {"turns": "1"})
-    usage = view_of(record(head=held, children={one.id: one for one in (agent, skill)})).usage
-    assert (usage.turns, usage.cost) == (5, 0.5)

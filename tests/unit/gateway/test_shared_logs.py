@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from haltpoint.contracts.views.chains import EventView
-from haltpoint.runtime.views.log_view import BEFORE_ALL
 from haltpoint.runtime.views.views import LogSlice, Views
 from haltpoint_gateway import shared_logs
 from haltpoint_gateway.event_stream import follow
@@ -125,16 +124,6 @@ async def test_a_look_in_the_moment_in_which_a_read_ends_begins_another() -> Non
     assert played.reads == 2
 
 
-async def test_a_watcher_that_leaves_takes_no_read_from_the_others() -> None:
-    played, chain = PlayedLog(lines=1), Watched("c")
-    logs = SharedLogs(played.views)
-    leaves, stays = (asyncio.create_task(logs.block(chain, 0, monotonic())) for _ in range(2))
-    await asyncio.sleep(0)
-    leaves.cancel()
-    assert (await stays).lines == 1
-    assert played.reads == 1
-
-
 async def test_few_reads_are_under_way_at_once() -> None:
     played = PlayedLog(lines=1)
     logs = SharedLogs(played.views)
@@ -167,15 +156,6 @@ async def test_what_waits_for_a_client_that_does_not_read_is_a_piece_of_shared_b
         assert isinstance(piece, memoryview)
         assert len(piece) == 16 * 1024
         assert piece.obj is block.data
-
-
-async def test_an_event_that_is_larger_than_a_piece_arrives_whole() -> None:
-    played, chain = PlayedLog(lines=2, text="y" * 50_000), Watched("c")
-    block = await SharedLogs(played.views).block(chain, 0, monotonic())
-    sent = b"".join(block.behind((0, 0)))
-    assert sent == shared_logs.as_sse(played.events[1])
-    assert b"".join(block.behind(BEFORE_ALL)) == block.data
-    assert not list(block.behind((1, 0)))
 
 
 async def test_a_read_that_fails_is_told_to_all_who_wait_and_tried_anew() -> None:

@@ -22,7 +22,6 @@ from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
-from tests.unit.cli.chains import after, chain, request, step
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
@@ -148,16 +147,6 @@ def test_i2_the_view_has_the_last_decision_and_those_before_it() -> None:
     assert "routed_before" not in view_of(record()).model_dump()
 
 
-def test_i1_a_decision_without_a_model_is_above_the_first_step() -> None:
-    rule = in_full(Routed(None, Strategy.RULE, BEGUN, "no rule fits"))
-    facts: list[list[Any]] = [["chain.routed", rule], ["step.started", {"step_id": "find"}]]
-    line = LogLine.parse("c1", 0, json.dumps({"at": BEGUN, "type": "x", "facts": facts}))
-    runs = (StepRun(StepStatus.IN_PROGRESS), StepRun(), StepRun())
-    first, second, *_ = tell(view_of(record(log=(line,), runs=runs)))
-    assert (first.text, first.note) == ("the agent without a name (rule)", "no rule fits")
-    assert second.text == "find"
-
-
 def below(changes: dict[str, Any]) -> ChainRecord:
     child = question(1, RequestKind.INPUT, 600, {"decision": "answer", "text": "B-2"}, chain="c1~route-3")
     task = Task(goal="Repair it", agent="technical")
@@ -196,38 +185,3 @@ def cancelled(**changes: Any) -> ChainView:
         "requests": {withdrawn.id: replace(withdrawn, status=RequestStatus.WITHDRAWN, answer="")},
     }
     return routed_twice(**{**whole, **changes})
-
-
-def test_what_comes_of_a_cancelled_chain_is_told_when_it_came() -> None:
-    """No line has the time of the one above it: that one may have begun long before."""
-    view = cancelled()
-    told = [(line.text, line.at) for line in tell(view) if line.mark is not Mark.OPTION]
-    assert [text for text, _ in told[:5]] == [
-        "route",
-        "slow()",
-        "STOP  Question 1?",
-        "slow: ok",
-        "the question was withdrawn",
-    ]
-    assert [at for _, at in told[3:5]] == [view.updated_at, view.updated_at]
-    assert view.requests[0].closed_at == told[4][1]
-    assert view.steps[0].actions[0].ended_at is None
-
-
-def test_an_answer_to_a_steps_question_does_not_end_the_step() -> None:
-    lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG[:4])
-    log = tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines))
-    view = routed_twice(head=HEAD, runs=(StepRun(StepStatus.IN_PROGRESS, actions=1),), log=log)
-    assert (view.steps[0].started_at is None, view.steps[0].ended_at) == (False, None)
-    assert view.requests[0].closed_at is not None
-
-
-def test_a_call_that_is_dropped_is_below_a_question_of_its_own_step_alone() -> None:
-    """A question of the chain comes in the same decision as the failure, and is none of the step's."""
-    item = {"at": after(1), "step_id": "b", "tool": "find_order", "call": 1, "reason": "cancelled", "arguments": {}}
-    asked = request() | {"step_id": "", "action_id": "", "kind": "confirmation", "asked_at": after(1.0005)}
-    view = chain(
-        steps=[step("b", "find_order", "failed", ended_at=after(1.0002))], never_executed=[item], requests=[asked]
-    )
-    story = [line.text for line in tell(view) if line.mark is not Mark.OPTION]
-    assert story == ["b", "never executed: find_order()", "b failed", "STOP  Which 'John' do you mean?"]

@@ -68,27 +68,6 @@ def test_ids_that_do_not_fit_become_s1_s2_with_label_and_dependencies_renamed() 
     ]
 
 
-@pytest.mark.parametrize("reserved", ["plan", "answer"])
-def test_the_places_of_the_chains_own_thoughts_are_no_step_ids(reserved: str) -> None:
-    assert drafted({"steps": [{"id": reserved, "description": "a"}]}).steps[0].id == "s1"
-
-
-def test_numbers_as_ids_and_dependencies() -> None:
-    plan = drafted({"steps": [{"id": 1, "description": "a"}, {"id": 2, "description": "b", "dependencies": [1]}]})
-    assert [(s.id, s.dependencies) for s in plan.steps] == [("1", ()), ("2", ("1",))]
-
-
-def test_dependencies_by_place_when_there_are_no_ids() -> None:
-    plan = drafted({"steps": [{"description": "a"}, {"description": "b", "depends_on": [1]}]})
-    assert [(s.id, s.dependencies) for s in plan.steps] == [("s1", ()), ("s2", ("s1",))]
-
-
-def test_an_unknown_dependency_stays_for_the_check_of_the_plan() -> None:
-    assert drafted({"steps": [{"id": "a", "description": "x", "dependencies": ["zz"]}]}).steps[0].dependencies == (
-        "zz",
-    )
-
-
 def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
     loose = {
         "parallel": 99,
@@ -110,18 +89,6 @@ def test_a_step_may_choose_from_tools_and_may_fail(more: dict[str, object]) -> N
     assert (step.one_of, step.may_fail, step.step_type) == (("a", "b"), True, StepType.TOOL)
     (other,) = drafted({"steps": [{"id": "s", "description": "x", "may_fail": "no"}]}).steps
     assert (other.one_of, other.may_fail, other.step_type) == ((), False, StepType.REASONING)
-
-
-def test_texts_as_steps_are_reasoning_steps() -> None:
-    plan = drafted({"steps": ["Compare them", "Conclude"]})
-    assert [(s.id, s.description, s.step_type) for s in plan.steps] == [
-        ("s1", "Compare them", StepType.REASONING),
-        ("s2", "Conclude", StepType.REASONING),
-    ]
-
-
-def test_a_tool_step_without_tools_stays_one_for_the_check_of_the_plan() -> None:
-    assert drafted({"steps": [{"id": "a", "description": "x", "stepType": "tool"}]}).steps[0].step_type is StepType.TOOL
 
 
 def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -> None:
@@ -152,9 +119,3 @@ def test_a_plan_without_steps_and_one_with_too_many() -> None:
 )
 def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, question: str | None) -> None:
     assert asked_in_place(Reply(words)) == question
-
-
-def test_c8_a_drafted_step_may_say_how_many_of_its_calls_run_side_by_side() -> None:
-    told: list[Any] = [2, 16, 17, 0, "2", True]
-    plan = drafted({"steps": [{"id": f"a{n}", "description": "x", "parallel": one} for n, one in enumerate(told)]})
-    assert [step.parallel for step in plan.steps] == [2, 16, None, None, None, None]

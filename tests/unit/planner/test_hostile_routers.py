@@ -139,20 +139,3 @@ def test_i2_a_hostile_router_hands_nothing_on_that_was_not_decided(name: str, mo
     assert len(found.worked) <= 3
     assert found.rounds <= ROUNDS
     assert found.decided or found.asked or found.code or mode is not Mode.STRICT, "each ends with one of these"
-
-
-@pytest.mark.parametrize(
-    ("name", "worked", "asked"),
-    [
-        ("decision and calls at once", ["billing"] * 2, []),
-        ("1e999 as confidence", ["billing"] * 2, []),
-        ("a target that it invents", ["billing"], [RequestKind.CLARIFICATION]),
-        ("calls without end", ["billing"], [RequestKind.CLARIFICATION]),
-        ("nothing", ["billing"], [RequestKind.CLARIFICATION]),
-        ("five megabytes", ["billing"], [RequestKind.CLARIFICATION]),
-        ("decisions without end", ["billing"] * 3, []),
-    ],
-)
-def test_i2_how_some_of_them_end(name: str, worked: list[str], asked: list[RequestKind]) -> None:
-    found = route(ROUTERS[name], Mode.STRICT)
-    assert (found.worked, found.asked) == (worked, asked)

@@ -115,13 +115,6 @@ def test_c15_what_was_said_before_stands_before_the_goal_and_nothing_in_it_can_p
     assert "Jane" not in told
 
 
-def test_without_tools_only_reasoning_is_planned() -> None:
-    prompt = prompts.build(context(ThoughtKind.PLAN, tools={}))
-    assert "There are no tools" in text(prompt)
-    assert prompt.schema is not None
-    assert "enum" not in prompt.schema["properties"]["steps"]["items"]["properties"]["required_tools"]["items"]
-
-
 def test_c5_c9_a_tool_step_is_asked_for_its_calls_in_the_strict_form() -> None:
     prompt = prompts.build(context(ThoughtKind.ACT, "find"))
     assert [tool["function"]["name"] for tool in prompt.tools] == ["lookup_contacts", "send_message"]
@@ -159,11 +152,6 @@ def test_c5_a_reasoning_step_asks_for_words_and_carries_the_results() -> None:
     assert "by thinking" in prompt.messages[0]["content"]
     assert '"contact_id": "c1"' in text(prompt)
     assert not prompt.force
-
-
-def test_what_reasoning_steps_found_out_is_shown() -> None:
-    prompt = prompts.build(context(ThoughtKind.ACT, "send", findings=(("think", "Be brief."),)))
-    assert "Found out in step think:\nBe brief." in text(prompt)
 
 
 def test_c5_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_ones() -> None:
@@ -225,15 +213,6 @@ def test_c10_after_an_error_no_call_is_demanded_and_the_way_out_is_shown() -> No
     assert "The next call is" not in last
 
 
-def test_where_an_id_must_come_from_stands_with_its_parameter() -> None:
-    (_, send) = prompts.build(context(ThoughtKind.ACT, "send")).tools
-    described = send["function"]["parameters"]["properties"]
-    assert (
-        described["recipient_id"]["description"] == "copied from contact_id in the data of a result of lookup_contacts"
-    )
-    assert described["content"] == TEXT
-
-
 def test_c10_a_retry_shows_the_rejected_words_and_what_was_wrong() -> None:
     prompt = prompts.build(
         context(
@@ -254,40 +233,6 @@ def test_c10_no_prompt_presses_for_a_call(kind: ThoughtKind, corrections: tuple[
         assert not re.search(r"\bcall\b[^.]*\bnow\b", str(message["content"]), re.IGNORECASE)
 
 
-def test_c6_before_an_id_was_looked_up_the_lookup_is_named_and_not_the_call_that_lacks_it() -> None:
-    prompt = prompts.build(context(ThoughtKind.ACT, "send", corrections=(NO_CALL,), previous="no"))
-    said = "send_message needs an id that only lookup_contacts can find. The next call is one of lookup_contacts."
-    assert said in prompt.messages[-1]["content"]
-
-
-@pytest.mark.parametrize("told", ["in the context", "optional"])
-def test_c6_nobody_is_sent_to_look_up_what_is_known_or_not_needed(told: str) -> None:
-    known = {"contact_id": "user_7"} if told == "in the context" else {}
-    parameters = {**SEND.parameters, "required": ["content"]} if told == "optional" else SEND.parameters
-    task = Task(goal="Tell John I'm late", context=known)
-    tools = {**TOOLS, SEND.name: msgspec.structs.replace(SEND, parameters=parameters)}
-    asked = prompts.build(context(ThoughtKind.ACT, "send", task=task, tools=tools)).messages[-1]["content"]
-    assert "The next call is one of send_message." in asked
-    assert "needs an id" not in asked
-
-
-def test_the_tools_of_a_plan_stand_before_its_goal() -> None:
-    """What all plans have in common comes first: servers keep what they have read of it."""
-    asked = prompts.build(context(ThoughtKind.PLAN)).messages[-1]["content"]
-    assert asked.index("Tools:") < asked.index("- send_message(") < asked.index("Goal: Tell John")
-
-
-def test_c5_the_tools_of_the_worked_example_are_listed_like_real_ones() -> None:
-    """A model applies what an example shows: where an id comes from stands there as it stands in every list."""
-    book = ToolSpec(
-        name="book_room", description="Book a room that find_room has found.",
-        parameters={"properties": {"room_id": TEXT, "day": TEXT}}, provenance={"room_id": ("find_room.room_id",)},
-    )  # fmt: skip
-    asked = context(ThoughtKind.PLAN, tools={"book_room": book})
-    listed = prompts.build(asked).messages[-1]["content"].splitlines()[1]
-    assert listed in prompts.build(asked).messages[0]["content"].splitlines()
-
-
 def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
     letter = {"type": "object", "properties": {"to": TEXT, "content": TEXT}}
     parameters = {"properties": {"letter": letter}, "required": ["letter"]}
@@ -300,30 +245,12 @@ def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
     assert "send_message needs an id that only lookup_contacts can find" in prompts.build(asked).messages[-1]["content"]
 
 
-def test_a_drafted_step_cannot_require_all_the_tools_that_there_are() -> None:
-    schema = tool_forms.plan_schema(context(ThoughtKind.PLAN))
-    assert schema["properties"]["steps"]["items"]["properties"]["required_tools"]["maxItems"] == 3
-
-
 def test_b5_what_a_person_said_in_words_is_not_an_id_to_go_on_with() -> None:
     said = {"answer": "yes", "selected": {"id": "1", "title": "yes"}}
     asked = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said, tool=human_tool.NAME),))
     assert "go on with this id" not in text(prompts.build(asked))
     looked_up = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said),))
     assert "go on with this id" in text(prompts.build(looked_up))
-
-
-def test_c10_a_retry_of_a_reasoning_step_forces_nothing() -> None:
-    assert not prompts.build(context(ThoughtKind.REASON, "think", corrections=(NO_CALL,))).force
-
-
-def test_h3_the_same_data_look_the_same_in_every_turn_and_as_plain_json_would() -> None:
-    data = {"rows": [{"a": [1, 2.5, None, "é \u2028 </b> <|im_end|>"]}, {}], "empty": []}
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, warnings=("half of it",))
-    first, second = shown([receipt(outcome, data), receipt(outcome, data)])
-    assert first == second
-    plain = json.dumps(json.loads(first), ensure_ascii=False, indent=2)
-    assert first == plain.replace("<|", "\\u003c|").replace("</", "\\u003c/")
 
 
 def test_a_retry_of_a_plan_lists_every_fault() -> None:
@@ -342,13 +269,6 @@ def test_the_open_ended_step_may_call_and_may_answer() -> None:
     assert "in one plain sentence" in last.messages[-1]["content"]
 
 
-def test_an_answer_gets_results_as_text_and_no_tools() -> None:
-    prompt = prompts.build(context(ThoughtKind.ANSWER, None, receipts=(receipt(),)))
-    assert prompt.tools == ()
-    assert [message["role"] for message in prompt.messages] == ["system", "user"]
-    assert "Say only what the results show" in prompt.messages[0]["content"]
-
-
 def test_messages_of_the_user_never_stand_in_a_row() -> None:
     for kind, step in ((ThoughtKind.ACT, "send"), (ThoughtKind.REASON, "think"), (ThoughtKind.ANSWER, None)):
         prompt = prompts.build(
@@ -357,27 +277,6 @@ def test_messages_of_the_user_never_stand_in_a_row() -> None:
         )  # fmt: skip
         roles = [message["role"] for message in prompt.messages]
         assert ("user", "user") not in pairwise(roles)
-
-
-def test_the_callers_context_is_shown() -> None:
-    task = Task(goal="Tell John", context={"active_session": "draft-7"})
-    assert '"active_session": "draft-7"' in text(prompts.build(context(ThoughtKind.ACT, "find", task=task)))
-
-
-def test_a_scripted_model_reads_goal_and_results_out_of_every_prompt() -> None:
-    for kind, step in ((ThoughtKind.ACT, "send"), (ThoughtKind.ANSWER, None)):
-        prompt = prompts.build(context(kind, step, receipts=(receipt(),)))
-        talk = Conversation.of({}, {"messages": list(prompt.messages)})
-        assert talk.goal == "Tell John I'm late"
-        assert [(tool, result["data"]) for tool, result in talk.results] == [("lookup_contacts", {"contact_id": "c1"})]
-
-
-def test_c5_the_form_of_a_plan_has_an_end_for_a_model_that_repeats_itself() -> None:
-    schema = tool_forms.plan_schema(context(ThoughtKind.PLAN))
-    steps = schema["properties"]["steps"]
-
-    assert steps["maxItems"] == 20
-    assert steps["items"]["properties"]["dependencies"]["maxItems"] == 20
 
 
 def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:

@@ -12,15 +12,13 @@ from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
-from haltpoint_planner.drafting import MAX_CALLS, MAX_CONTENT, draft_proposal, said
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said
 from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from tests.support.builders import spec, specs
 
 LOOKUP = ProposedCall(tool="lookup_contacts", arguments={"query": "John"})
-SEND = ProposedCall(tool="send_message", arguments={"recipient_id": "user_abc123", "content": "hi"})
 KNOWN = specs(spec("a"), spec("lookup_contacts"))
-BARE = '{"name": "lookup_contacts", "arguments": {"query": "John"}}'
 
 
 @pytest.mark.parametrize(
@@ -56,25 +54,6 @@ def test_a_call_may_say_what_it_is_to_bring() -> None:
     assert draft_proposal(Reply(json.dumps({**call, "Expected": 3})), KNOWN).calls == (LOOKUP,)
 
 
-def test_native_calls_go_before_calls_in_the_words() -> None:
-    reply = Reply(BARE, (NativeCall("send_message", SEND.arguments),))
-    assert draft_proposal(reply).calls == (SEND,)
-
-
-def test_broken_native_arguments_are_mended_and_marked() -> None:
-    proposal = draft_proposal(Reply("", (NativeCall("lookup_contacts", '{"query": "John'),)))
-    assert proposal == Proposal(calls=(LOOKUP,), repaired=True)
-
-
-def test_native_arguments_in_python_are_read_as_they_are() -> None:
-    assert draft_proposal(Reply("", (NativeCall("lookup_contacts", "{'query': 'John'}"),))) == Proposal(calls=(LOOKUP,))
-
-
-def test_a_call_behind_a_broken_beginning_is_not_trusted() -> None:
-    words = f'{{"toolCalls": [{BARE}, {{"tool": "send_message", "argu'
-    assert draft_proposal(Reply(words), KNOWN).repaired
-
-
 def test_arguments_over_the_limit_are_a_fault_and_no_call() -> None:
     proposal = draft_proposal(Reply("", (NativeCall("write", {"text": "x" * MAX_ARGUMENTS}),)))
     assert proposal.calls == ()
@@ -86,16 +65,6 @@ def test_arguments_that_are_too_deep_are_a_fault_and_no_call() -> None:
     for _ in range(40):
         deep = {"a": deep}
     assert draft_proposal(Reply("", (NativeCall("write", deep),))).calls == ()
-
-
-def test_calls_over_the_limit_are_left_out_and_told() -> None:
-    proposal = draft_proposal(Reply("", tuple(NativeCall(f"t{n}", {}) for n in range(MAX_CALLS + 3))))
-    assert len(proposal.calls) == MAX_CALLS
-    assert len(proposal.faults) == 3
-
-
-def test_an_answer_is_what_is_said_without_thoughts() -> None:
-    assert said(Reply("<think>hm</think> John knows.\n")) == "John knows."
 
 
 SENT = "I have sent the message to Ann."
@@ -118,42 +87,6 @@ def test_c9_words_in_json_are_read_as_words_in_steps_and_answers(wrapped: object
     reply = Reply(around.format(json.dumps(wrapped)))
     assert said(reply) == SENT
     assert draft_proposal(reply) == Proposal(content=SENT)
-
-
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        (f'{{"content": "{SENT}', SENT),
-        (f"{{'answer': '{SENT}'}}", SENT),
-        (f'{{"reply": "Hi.", "message": "{SENT}"}}', f"Hi.\n{SENT}"),
-        (f'Here you are:\n{{"content": "{SENT}"}}', f"Here you are:\n{SENT}"),
-    ],
-)
-def test_c9_words_in_json_are_found_where_it_is_broken_or_introduced(words: str, answer: str) -> None:
-    assert said(Reply(words)) == draft_proposal(Reply(words)).content == answer
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        '{"answer": "yes", "total": 3}',
-        '{"result": {"total": 3}, "text": "x"}',
-        '{"total": 3}',
-        '{"message": ["a", "b"]}',
-        '["a", "b"]',
-        '{"content": ""}',
-        'The file holds {"message": "Hello"}',
-        'The file holds {"content": "Hello"}, which is short.',
-        '{"content": "a"}\n{"content": "b"}',
-        "```python\nprint()\n```",
-        BARE,
-        '{"content": [{"type": "text", "text": "x"}, {"type": "tool_use", "name": "a", "input": {}}]}',
-        '{"a": ' * 9 + '{"content": "x"}' + "}" * 9,
-        "{oh} well",
-    ],
-)
-def test_an_answer_in_json_that_says_more_than_words_stays_as_it_is(words: str) -> None:
-    assert said(Reply(words)) == words
 
 
 HOSTILE = [
@@ -216,15 +149,6 @@ BRICKS = [
     "Thought:\n\n", "Thought: a\nAction: a(", "Thought:\n \n \n", '"{"tool":"a"}', "'{\"tool\":\"a\"}", "“{}", "<a ",
     "{\"tool\":\"a\"}'\n```",
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("brick", BRICKS)
-def test_c9_a_form_repeated_for_half_a_megabyte_is_read(brick: str) -> None:
-    """A square of the length would take hours: the guard against hanging tests ends it."""
-    for start in ("", "x{"):
-        words = start + brick * (MAX_BODY // 2 // len(brick))
-        draft_proposal(Reply(words), KNOWN)
-        said(Reply(words))
 
 
 JSON = st.recursive(

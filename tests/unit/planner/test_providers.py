@@ -120,12 +120,6 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
     assert reply.usage.input_tokens > 0
 
 
-async def test_its_test_model_calls_the_tools_without_any_key() -> None:
-    model = provided("own", ModelEndpoint(name="any", provider="test"), None)
-    reply = await model.ask("any", Prompt(TALK[:2], (TOOL,)), thought())
-    assert reply.calls == (NativeCall("note", {"text": "a"}),)
-
-
 PASSING = (ModelRateLimitError("big", "slow down"), ModelOverloadedError("big", "busy"), ModelHTTPError(503, "big"))
 LASTING: tuple[tuple[Exception, str], ...] = (
     (ModelAuthenticationError("big", "invalid key sk-12345"), "HP-303"),
@@ -166,14 +160,6 @@ async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code
     assert caught.value.what.startswith("the model's provider anthropic ")
 
 
-async def test_a_wait_that_is_asked_for_beyond_the_deadline_ends_it() -> None:
-    def answer(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
-        raise ModelRateLimitError("big", "slow down", retry_after=100)
-
-    with pytest.raises(HaltpointError, match=r"HP-305 .*slow down"):
-        await port(answer).ask("big", Prompt(TALK[:2]), thought())
-
-
 async def test_no_answer_within_the_time_is_waited_out_until_the_deadline() -> None:
     slow = ModelEndpoint(name="big", provider="anthropic", timeout=0.01)
 
@@ -194,12 +180,6 @@ def refused(endpoint: ModelEndpoint, key: str | None = None) -> HaltpointError:
     return caught.value
 
 
-def test_a_provider_that_there_is_not_is_told() -> None:
-    for base_url in (None, "http://127.0.0.1:1"):
-        error = refused(ModelEndpoint(name="x", provider="nosuch", base_url=base_url))
-        assert (error.code, error.fix) == ("HP-310", "Correct provider of [models.own]")
-
-
 def test_without_the_extra_or_the_providers_own_package_the_command_that_installs_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -218,15 +198,3 @@ def test_without_the_extra_or_the_providers_own_package_the_command_that_install
     error = refused(ModelEndpoint(name="x", provider="anthropic"))
     assert (error.code, error.why) == ("HP-310", "pydantic-ai is not installed")
     assert error.fix == "Run: pip install 'haltpoint[providers]'"
-
-
-def test_what_a_provider_does_not_take_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Narrow:
-        def __init__(self, api_key: str) -> None:
-            raise UserError("Set the NARROW_API_KEY environment variable.")
-
-    monkeypatch.setattr("pydantic_ai.providers.infer_provider_class", lambda _: Narrow)
-    error = refused(ModelEndpoint(name="x", provider="narrow"), "k")
-    assert (error.code, error.why) == ("HP-303", "Set the NARROW_API_KEY environment variable")
-    error = refused(ModelEndpoint(name="x", provider="narrow", base_url="http://127.0.0.1:1"))
-    assert (error.code, "base_url" in error.why) == ("HP-310", True)

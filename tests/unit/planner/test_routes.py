@@ -1,8 +1,6 @@
 """A decision of a supervisor's model: the call of `route`, or its JSON read as that call (C9, I2), and the prompt."""
 
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +22,6 @@ from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
 
-PAGE = Path(__file__).parents[3] / "docs" / "supervisor.md"
 GOAL = "My order 17 has not come"
 AGENTS = (
     Agent(name="billing", description="Invoices\nand refunds.", skills=("invoice", "refund")),
@@ -68,12 +65,6 @@ def test_c9_a_decision_is_a_call_of_route_or_its_json(words: str) -> None:
     assert (proposal.content, proposal.faults) == ("", ())
 
 
-def test_c9_the_decision_of_the_page_is_one() -> None:
-    (words,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    (call,) = read(words).calls
-    assert (call.tool, call.arguments["target_agent"]) == (ROUTE, "billing")
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -89,18 +80,9 @@ def test_c9_a_decision_beside_words_or_inside_of_data_is_none(words: str) -> Non
     assert ROUTE not in names(read(words))
 
 
-def test_c9_a_decision_beside_calls_is_none() -> None:
-    assert names(read(TEXT, NativeCall("find_order", '{"query": "17"}'))) == ["find_order"]
-
-
 def test_c9_who_cannot_route_says_words() -> None:
     proposal = draft_proposal(Reply(TEXT), specs(spec("find_order")))
     assert proposal.calls == ()
-
-
-def test_c9_what_is_no_fitting_argument_the_runtime_judges() -> None:
-    (call,) = read({"target_agent": ["billing", 7], "confidence": "high"}).calls
-    assert call.arguments == {"target_agent": ["billing", 7], "confidence": "high"}
 
 
 @pytest.mark.parametrize(

@@ -81,16 +81,6 @@ def test_the_context_is_found_by_its_type_whatever_its_name() -> None:
     assert list(declared(act).spec.parameters["properties"]) == ["text"]
 
 
-def test_parameters_may_bear_names_that_pydantic_uses_itself() -> None:
-    @tool
-    def write(json: str, model_config: int = Field(3, ge=1), _private: bool = False) -> None: ...
-
-    parsed = declared(write).parse('{"json": "x", "_private": true}')
-    assert parsed == {"json": "x", "model_config": 3, "_private": True}
-    with pytest.raises(ValidationError, match="model_config"):
-        declared(write).parse('{"json": "x", "model_config": 0}')
-
-
 def test_unknown_arguments_are_refused() -> None:
     @tool
     def send(text: str) -> None: ...
@@ -227,28 +217,6 @@ def test_what_somebody_else_wrote_is_registered_for_the_module_that_says_so() ->
     assert (made.spec.name, made.spec.read_only, made.place) == ("cut", True, "somebody.py:3")
     assert made.function is shorten
     assert tool_of(shorten) is None, "the callable itself is left as it was"
-
-
-def test_callable_objects_and_bound_methods_can_be_tools() -> None:
-    class Book:
-        async def find(self, name: str) -> Match:
-            return Match(contact_id=name)
-
-        def __call__(self, name: str) -> Match:
-            return Match(contact_id=name)
-
-    found, called = register(Book().find, name="find"), register(Book(), name="call")
-    assert (found.is_async, called.is_async) == (True, False)
-    assert list(found.spec.parameters["properties"]) == list(called.spec.parameters["properties"]) == ["name"]
-
-
-def test_a_module_offers_what_it_defines_and_what_it_imports_once() -> None:
-    @tool
-    def act() -> None: ...
-
-    module = ModuleType("some_tools")
-    vars(module).update(act=act, same=act, other=len, number=3)
-    assert [made.spec.name for made in tools_in(module)] == ["act"]
 
 
 def test_importing_haltpoint_imports_no_library() -> None:

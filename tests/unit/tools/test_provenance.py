@@ -19,7 +19,6 @@ from pydantic import (
     Json,
     RootModel,
     TypeAdapter,
-    ValidationError,
     WithJsonSchema,
 )
 from typing_extensions import TypeAliasType, TypedDict
@@ -215,39 +214,9 @@ def test_c6_a_mark_that_would_protect_nothing_is_refused(annotation: Any, words:
         declared(annotation)
 
 
-def test_c6_a_parameter_has_the_name_of_the_function_only() -> None:
-    @tool
-    def send(to: Annotated[Id, Field(validation_alias=AliasChoices("to", "whom"))]) -> None: ...
-
-    with pytest.raises(ValidationError):
-        declared_as(send).parse('{"whom": "u666"}')
-
-
-def test_c6_a_mark_in_the_place_of_a_default_is_refused() -> None:
-    class Wrong(BaseModel):
-        to: str = FOUND  # type: ignore[assignment]
-
-    def send(to: str = FOUND) -> None: ...  # type: ignore[assignment]
-
-    with pytest.raises(DeclarationError, match="belongs in the type"):
-        tool(send)
-    with pytest.raises(DeclarationError, match="belongs in the type"):
-        declared(list[Wrong])
-
-
 def test_a_mark_names_a_tool_and_a_place() -> None:
     with pytest.raises(DeclarationError, match=r"lookup_contacts\.contact_id"):
         FromResult("no_path")
-
-
-def test_a_marked_type_may_also_be_a_result() -> None:
-    @tool
-    def draft() -> Letter:
-        return Letter(to="u1")
-
-    spec = declared_as(draft).spec
-    assert spec.result_schema is not None
-    assert spec.result_schema["properties"]["to"] == {"type": "string"}
 
 
 def declared_as(function: Callable[..., Any]) -> Tool:
