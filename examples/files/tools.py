@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from haltpoint import NotTarget, ToolError, tool
 
-NO_EFFECT = (OSError, ValueError)
+UNCHANGED = (OSError, ValueError)
 """Raised before anything has changed: texts are replaced in one step."""
 
 FOLDER = Path(os.environ.get("FILES_FOLDER", "files")).resolve()
@@ -53,16 +53,17 @@ def write_file(path: Inside, text: Text) -> File:
     return File(path=path, characters=len(text))
 
 
-@tool(says="Edited {path}")
+@tool(says="Edited {path}", no_effect=UNCHANGED)
 def edit_file(path: Inside, old: Annotated[Text, Field(min_length=1)], new: Text) -> File:
     """Put new words in the place of old ones, which have to be in the file exactly once."""
     file = _file(path)
     text = file.read_text(encoding="utf-8")
-    if (found := text.count(old)) != 1:
-        words = f"{path!r} has these words {found} times, not once."
-        raise ToolError.validation(words, invalid_fields=["old"], suggestion="Read the file and copy more of it.")
-    _replace(file, text.replace(old, new))
-    return File(path=path, characters=len(text) + len(new) - len(old))
+    if text.count(old) != 1:
+        words = f"{path!r} has these words {text.count(old)} times, not once."
+        raise ToolError.validation(words, suggestion="Read the file and copy more of it.")
+    edited = text.replace(old, new)
+    _replace(file, edited)
+    return File(path=path, characters=len(edited))
 
 
 def describe_file(path: str) -> str:
@@ -71,7 +72,7 @@ def describe_file(path: str) -> str:
     return f"Deletes {path!r} with its {len(text)} characters:\n{text[:200]}"
 
 
-@tool(destructive=True, preview=describe_file, says="Deleted {path}")
+@tool(destructive=True, preview=describe_file, says="Deleted {path}", no_effect=UNCHANGED)
 def delete_file(path: Inside) -> WholeFile:
     """Delete a file. Gives it as it was, so that it can be written again."""
     file = _file(path)

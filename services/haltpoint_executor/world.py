@@ -122,7 +122,7 @@ def policy_of(settings: LimitSettings, file: PolicyFile, phrases: Phrases | None
         lease=lease,
         repeated_effects=file.repeated_effects,
         unasked_effects=file.unasked_effects,
-        sourced=tuple(glob for rule in file.approvals if rule.names_source for glob in rule.tools),
+        sourced=tuple(glob for rule in file.approvals if rule.sourced for glob in rule.tools),
     )
 
 

@@ -34,17 +34,10 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
     Raises HaltpointError.
     """
     policy = policy_file.read(settings.policy_file)
-    registry = load(
-        settings.tools,
-        queues,
-        settings.hooks,
-        settings.skills,
-        settings.no_effect,
-        policy.approvals,
-        policy.targets,
-    )
+    registry = load(settings.tools, queues, settings.hooks, settings.skills, policy.approvals, policy.targets)
     slots = _slots(settings, registry)
-    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, registry.opened():
+    opened = registry.opened()
+    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
         await _serve(here, registry, slots)
 
 
@@ -62,55 +55,27 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 
 
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
-    settings, retention = here.settings, here.settings.limits.retention
-    receipt_store = ReceiptStore(here.calls, here.topology, here.instance, retention=retention)
+    settings, calls, topology = here.settings, here.calls, here.topology
+    retention = settings.limits.retention
+    receipt_store = ReceiptStore(calls, topology, here.instance, retention=retention)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
-    limit_store = LimitStore(here.calls, here.topology, settings.lease)
+    limit_store = LimitStore(calls, topology, settings.lease)
     limits = Limits(limit_store, here.instance)
-    effects = EffectKeys(EffectStore(here.calls, here.topology, settings.lease), limit_store)
+    effects = EffectKeys(EffectStore(calls, topology, settings.lease), limit_store)
     pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease, limits, effects)
-    dead_letters = DeadLetters(here.calls, here.topology)
     handlers = Handlers(
-        slots, pipeline, receipt_store, dead_letters, here.stopping.is_set, action_line(settings.log.actions)
+        slots,
+        pipeline,
+        receipt_store,
+        DeadLetters(calls, topology),
+        here.stopping.is_set,
+        action_line(settings.log.actions),
     )
     heartbeat = Heartbeat(here, handlers, limits, process.leave)
-    catalogue = ToolCatalogue(here.calls, here.topology)
-    names = [spec.name for spec in registry.specs]
-    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)
-
-    _say_what_is_undeclared(registry)
-
-    async def list_tools() -> None:
-        await catalogue.announce(registry.specs)
-
-    stuck_since: float | None = None
-
-    async def end_when_stuck() -> None:
-        nonlocal stuck_since
-        here.about["left_over"] = len(handlers.left_over)
-        if not slots.stuck(len(handlers.left_over)):
-            stuck_since = None
-        elif stuck_since is None:
-            stuck_since = time.monotonic()
-            _log.warning("calls that do not end hold the slots of this worker", code="HP-036", held=slots.held)
-        elif time.monotonic() - stuck_since > settings.lease:
-            here.fail(
-                HaltpointError(
-                    "HP-036",
-                    f"{slots.held} of {slots.capacity} slots are held by calls that do not end",
-                    "they cannot be stopped from outside, and this worker takes no other call",
-                    "Start it again, as `haltpoint up` does, and have the tools that its log names end in time",
-                )
-            )
-
-    async def stop_waiting() -> None:
-        await here.stopping.wait()
-        slots.close()
-
-    await list_tools()
-    here.every(min(ANNOUNCE_EVERY, max(1.0, settings.heartbeat)), list_tools, "catalogue")
-    here.every(HEARTBEAT, end_when_stuck, "slots")
-    here.spawn(stop_waiting(), "stop waiting")
+    _announce_effects(registry)
+    await _list_tools(here, registry, slots)
+    here.every(HEARTBEAT, _Stuck(here, slots, handlers).look, "slots")
+    here.spawn(_close_when_stopping(here, slots), "stop waiting")
     heartbeat.start()
     try:
         await _subscribe(here, registry, slots, handlers)
@@ -122,19 +87,66 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         tracing.close()
 
 
-def _say_what_is_undeclared(registry: Registry) -> None:
+class _Stuck:
+    """Ends a worker whose slots are all held by calls that do not end, after a lease's time."""
+
+    def __init__(self, here: Service, slots: Slots, handlers: Handlers) -> None:
+        self._here = here
+        self._slots = slots
+        self._handlers = handlers
+        self._since: float | None = None
+
+    async def look(self) -> None:
+        """One look."""
+        slots, left_over = self._slots, len(self._handlers.left_over)
+        self._here.about["left_over"] = left_over
+        if not slots.stuck(left_over):
+            self._since = None
+        elif self._since is None:
+            self._since = time.monotonic()
+            words = "calls that do not end hold the slots of this worker"
+            _log.warning(words, code="HP-036", held=slots.held)
+        elif time.monotonic() - self._since > self._here.settings.lease:
+            self._here.fail(
+                HaltpointError(
+                    "HP-036",
+                    f"{slots.held} of {slots.capacity} slots are held by calls that do not end",
+                    "they cannot be stopped from outside, and this worker takes no other call",
+                    "Start it again, as `haltpoint up` does, and have the tools that its log names end in time",
+                )
+            )
+
+
+async def _close_when_stopping(here: Service, slots: Slots) -> None:
+    await here.stopping.wait()
+    slots.close()
+
+
+async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
+    """Write what is served into the catalogue, now and with each heartbeat."""
+    catalogue = ToolCatalogue(here.calls, here.topology)
+    names = [spec.name for spec in registry.specs]
+    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)
+
+    async def announce() -> None:
+        await catalogue.announce(registry.specs)
+
+    await announce()
+    here.every(min(ANNOUNCE_EVERY, max(1.0, here.settings.heartbeat)), announce, "catalogue")
+
+
+def _announce_effects(registry: Registry) -> None:
     if registry.undeclared:
         _log.info(
             "tools that declare no effects count as tools with effects",
             tools=", ".join(registry.undeclared),
             fix="declare tools that change nothing with read_only=True",
         )
-
-    if registry.unguarded:
-        _log.warning(
-            "a model may set the parameter confirmed of these tools",
-            tools=", ".join(registry.unguarded),
-            fix="declare it as confirmed: bool = False, which only the runtime sets, or give it another name",
+    if registry.silent:
+        _log.info(
+            "tools with effects that do not say in words what a call did",
+            tools=", ".join(registry.silent),
+            fix='declare it: says="sent a message to {to}"',
         )
 
 

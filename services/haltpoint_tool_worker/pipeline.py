@@ -24,21 +24,21 @@ from redis.exceptions import RedisError
 
 from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.reasons import SourceKind
-from haltpoint.contracts.results import ErrorType, HookRecord, Metadata
+from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.results import ErrorType, HookRecord, Metadata, Outcome
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint_tool_worker.admission.admit import Admission, ToolCall
+from haltpoint_tool_worker.admission.admit import Admission
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
+from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.judges import Refusal
 from haltpoint_tool_worker.admission.limits import Limits, held_back
 from haltpoint_tool_worker.admission.reconciling import unknown
-from haltpoint_tool_worker.hooks.after import withheld
+from haltpoint_tool_worker.hooks.run import withheld
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results.failures import Cause, Effects, Failure, fault_of, judge
-from haltpoint_tool_worker.results.outcomes import Reading, blocked, read_ended, read_failure, with_deed
+from haltpoint_tool_worker.results.failures import Cause, Effects, judge
+from haltpoint_tool_worker.results.outcomes import Reading, blocked, read_ended, read_failure, refused, with_deed
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Run, Runner, Stopped
 
@@ -86,155 +86,163 @@ class Pipeline:
         `left` gets the rest to do when the tool does not end in time, and this does not return before it ends. Raises
         redis-py's errors only before anything has begun.
         """
-        if job.begun and (status := await self._claim(job, start=False)) is not ClaimStatus.GO:
-            return self._unclaimed(job, status)
-        began = time.time_ns() // 1_000_000
+        if job.begun:
+            status = await self._claim(job, start=False)
+            if status is not ClaimStatus.GO:
+                return self._unclaimed(job, status)
+        job.began_ms = _now_ms()
         if job.request.reconcile:
-            job.if_blocked = partial(self._unreconciled, job, began)
-            reading = await self._admission.reconcile(job)
-            return None if job.lost else self._finished(job, reading, began)
-        job.if_blocked = partial(self._uncalled, job, began)
-        call = self._admission.look(job, began)
-        if isinstance(call, ToolCall) and call.asks:
-            call = await self._admission.ask(job, call)
-            if job.lost:
-                return None
+            return await self._reconcile(job)
+        job.if_blocked = partial(self._uncalled, job)
+        call = await self._admission.admit(job, job.began_ms)
+        if job.lost:
+            return None
         if isinstance(call, Refusal):
-            reading = bound(call.reading, job, call.text, call.shown, changed=call.changed, approved=False)
-            asked = call.text if call.changed else None
-            return self._finished(job, reading, began, call.records, asked=asked)
-        spec = call.tool.spec
-        held = await self._limits.enter(job, spec) if spec.recovery.limits else None
+            return self._finished(job, call.reading, call.records, written=call.asked)
+        held = await self._hold(job, call)
         if held is not None:
-            return self._finished(job, held_back(job, held), began, call.records)
-        if call.effect is not None:
-            late = await self._effects.reserve(job, spec, call.effect, call.seconds)
-            if late is not None:
-                return self._finished(job, late, began, call.records)
-        waited = time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0])
-        if call.approved or call.effect is not None or not job.repeatable or (waited > _LONG_WAIT and not job.epoch):
+            return self._finished(job, held, call.records)
+        if self._needs_claim(job, call):
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
-                return self._unclaimed(job, status, call)
-        if job.lost or (time.monotonic() - job.leased_at >= self._lease and not await self._has_lease(job)):
+                return self._unclaimed(job, status, call.records)
+        if not await self._has_lease(job):
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
+        return await self._run(job, call, left)
+
+    async def _reconcile(self, job: Job) -> Finished | None:
+        """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in doubt."""
+        job.if_blocked = lambda: self._finished(job, unknown(job.request.tool, _blocks(job)))
+        reading = await self._admission.reconcile(job)
+        return None if job.lost else self._finished(job, reading)
+
+    async def _hold(self, job: Job, call: ToolCall) -> Reading | None:
+        """The result of a call that rests for a limit, or for another call of its effect (E6)."""
+        spec = call.tool.spec
+        if spec.recovery.limits:
+            reserved = await self._limits.enter(job, spec)
+            if reserved is not None:
+                return held_back(job, reserved)
+        if call.effect is None:
+            return None
+        return await self._effects.reserve(job, spec, call.effect, call.seconds)
+
+    def _needs_claim(self, job: Job, call: ToolCall) -> bool:
+        if call.approved or call.effect is not None or not job.repeatable:
+            return True
+        read_ms = int(job.ref.entry.partition("-")[0])
+        return _now_ms() - read_ms > _LONG_WAIT and not job.epoch
+
+    async def _run(self, job: Job, call: ToolCall, left: Left) -> Finished | None:
+        """The effect, and what came of it."""
         if job.trace is not None:
             job.span = self._span(job)
-        job.if_blocked = partial(self._blocked, job, call, began)
+        job.if_blocked = partial(self._blocked, job, call)
         if not call.tool.is_async:
-            return await self._finish(
-                job, call, began, await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
-            )
+            ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
+            return await self._finish(job, call, ended)
 
         def leave(why: Stopped) -> None:
             job.left = True
-            left(job, self._finish(job, call, began, why))
+            left(job, self._finish(job, call, why))
 
         run = Run(call.tool, call.seconds, leave)
         job.runs.append(run)
-        ended = await self._runner.here(run, call.arguments)
-        return None if ended is None else await self._finish(job, call, began, ended)
+        answer = await self._runner.here(run, call.arguments)
+        return None if answer is None else await self._finish(job, call, answer)
 
-    async def _finish(self, job: Job, call: ToolCall, began: int, ended: Ended) -> Finished | None:
+    async def _finish(self, job: Job, call: ToolCall, ended: Ended) -> Finished | None:
         """What is to be recorded of a call that has ended, or is left behind."""
-        tool = call.tool
-        reading = read_ended(ended, tool, call.seconds, call.no_effect)
+        tool, records = call.tool, call.records
+        reading = read_ended(ended, tool, call.seconds)
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        if reading.failure is not None:
-            reading = _judged(job, call, reading)
-        records, effect = call.records, not tool.spec.read_only and reading.outcome.satisfies
-        if call.hook_chain is not None and call.hook_chain.post and not reading.in_doubt:
-            job.if_blocked = partial(self._unreviewed, job, call, began, effect=effect)
+        reading = _judged(job, call, reading)
+        has_effect = not tool.spec.read_only and reading.outcome.satisfies
+        if call.post_hooks and not reading.in_doubt:
+            job.if_blocked = partial(self._unreviewed, job, call, has_effect=has_effect)
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        if reading.outcome.confirmation is not None:
-            reading = bound(reading, job, call.text, call.shown, changed=call.changed, approved=bool(call.approved))
-        if effect:
+        reading = bound(reading, job, call)
+        if has_effect:
             reading = with_deed(tool, call.text, reading)
-        whole = len(reading.whole.encode()) if reading.whole and await self._kept(job, reading.whole) else 0
-        ran = call.text if call.changed else None
-        return self._finished(job, reading, began, records, ran=ran, whole=whole)
+        whole = await self._keep(job, reading.whole)
+        return self._finished(job, reading, records, ran=call.ran, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
+        request = job.request
         job.claiming = True
-        claimed = await self._receipt_store.claim(job.ref, job.request.action_id, start=start, approval=approval)
+        claimed = await self._receipt_store.claim(job.ref, request.action_id, start=start, approval=approval)
         job.claiming = False
         job.epoch = claimed.epoch
-        # The plan took it for repeatable: whether it was started did not matter. Its tool now says that it is not.
-        offered = job.request.repeatable and self._registry.find(job.request.tool) is not None
-        changed = offered and job.request.tool not in self._registry.repeatable and job.begun
-        return ClaimStatus.IN_DOUBT if changed and claimed.status is ClaimStatus.GO else claimed.status
+        if claimed.status is ClaimStatus.GO and job.begun and request.repeatable:
+            # The plan took it for repeatable: whether it was started did not matter. Its tool may say no by now.
+            tool = self._registry.find(request.tool)
+            if tool is not None and not tool.spec.repeatable:
+                return ClaimStatus.IN_DOUBT
+        return claimed.status
 
-    def _unclaimed(self, job: Job, status: ClaimStatus, call: ToolCall | None = None) -> Finished | None:
+    def _unclaimed(self, job: Job, status: ClaimStatus, records: tuple[HookRecord, ...] = ()) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it, or that no approval
         of it counts, or that its chain is being cancelled.
         """
+        job.began_ms = _now_ms()
         if status in NOT_STARTED:
-            records = () if call is None else call.records
-            return self._finished(job, refusal(job.request.tool, status), time.time_ns() // 1_000_000, records)
+            return self._finished(job, refusal(job.request.tool, status), records)
         if status is ClaimStatus.IN_DOUBT:
             words = "a worker started it and did not report back; it may have taken effect"
-            fault = fault_of(ErrorType.IN_DOUBT, f"{job.request.tool}: {words}")
-            return self._finished(job, read_failure(Failure(fault, Cause.BROKEN)), time.time_ns() // 1_000_000)
+            words = f"{job.request.tool}: {words}"
+            return self._finished(job, refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN))
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")
         return None
 
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
-        while not job.lost and (now := time.monotonic()) - job.leased_at >= self._lease:
+        while not job.lost:
+            now = time.monotonic()
+            if now - job.leased_at < self._lease:
+                return True
             (kept,) = await self._receipt_store.heartbeat([job.lease])
             if not kept:
                 return False
             job.leased_at = now
-        return not job.lost
+        return False
 
-    def _blocked(self, job: Job, call: ToolCall, began: int) -> Finished:
+    def _blocked(self, job: Job, call: ToolCall) -> Finished:
         """What the heartbeat's thread records when the tool blocks the event loop for good. It does not run again."""
         reading = _judged(job, call, blocked(call.tool, call.seconds))
-        ran = call.text if call.changed else None
-        return self._finished(job, reading, began, call.records, ran=ran)
+        return self._finished(job, reading, call.records, ran=call.ran)
 
-    def _uncalled(self, job: Job, began: int) -> Finished:
+    def _uncalled(self, job: Job) -> Finished:
         """The same, when it is a hook, the preview or a check of the arguments: the tool was not called."""
         words = f"{job.request.tool} was not called: {_blocks(job)}"
-        fault = fault_of(ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True)
-        return self._finished(job, read_failure(Failure(fault, Cause.NO_EFFECT)), began)
+        reading = refused(ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True)
+        return self._finished(job, reading)
 
-    def _unreviewed(self, job: Job, call: ToolCall, began: int, *, effect: bool) -> Finished:
+    def _unreviewed(self, job: Job, call: ToolCall, *, has_effect: bool) -> Finished:
         """The same, when it is a post-hook: its tool has run, and the result is withheld (H2)."""
         reading = withheld(call.tool, _blocks(job))
-        if effect:
+        if has_effect:
             reading = with_deed(call.tool, call.text, reading)
-        ran = call.text if call.changed else None
-        return self._finished(job, reading, began, call.records, ran=ran)
-
-    def _unreconciled(self, job: Job, began: int) -> Finished:
-        """The same, when the tool was asked whether its call happened: it stays in doubt (E5)."""
-        return self._finished(job, unknown(job.request.tool, _blocks(job)), began)
+        return self._finished(job, reading, call.records, ran=call.ran)
 
     def _finished(
         self,
         job: Job,
         reading: Reading,
-        began: int,
         records: tuple[HookRecord, ...] = (),
         *,
         ran: str | None = None,
-        asked: str | None = None,
+        written: str | None = None,
         whole: int = 0,
     ) -> Finished:
         """The receipt with all that is known of the call. `ran` are the arguments with which it ran, as JSON text, when
-        hooks have changed those of the order; `asked` those that a person is asked about; `whole` the bytes kept aside.
+        hooks have changed those of the order; `written` those that a person is asked about; `whole` the bytes kept.
         """
-        request, failure, outcome = job.request, reading.failure, reading.outcome
-        tool, sources = self._registry.find(request.tool), request.sources or {}
-        if tool is not None and (written := ran or asked):
-            before, after = from_json(job.arguments or "{}"), from_json(written)
-            sources = rewritten(tool.spec, sources, before, after, SourceKind.HOOK)
+        request, failure = job.request, reading.failure
         approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
         metadata = Metadata(
             tool=request.tool,
@@ -244,32 +252,49 @@ class Pipeline:
             reconciled=request.reconcile,
             again=failure is not None and failure.again,
             limit=job.limited,
-            started_at=began,
-            duration_ms=max(0, time.time_ns() // 1_000_000 - began),
+            started_at=job.began_ms,
+            duration_ms=max(0, _now_ms() - job.began_ms),
             whole=whole if reading.truncated else None,
             hooks=records,
             arguments=ran,
             approval=approval,
             deed=reading.deed,
-            sources=sources,
+            sources=self._sources(job, ran or written),
         )
+        trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
+        outcome = self._outcome(job, reading.outcome)
+        return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
+
+    def _sources(self, job: Job, written: str | None) -> dict[str, Source]:
+        """Where the values come from, also those in arguments that hooks have written."""
+        sources = job.request.sources or {}
+        tool = self._registry.find(job.request.tool)
+        if tool is None or written is None:
+            return sources
+        before = from_json(job.arguments or "{}")
+        return rewritten(tool.spec, sources, before, from_json(written), SourceKind.HOOK)
+
+    def _outcome(self, job: Job, outcome: Outcome) -> Outcome:
+        tool, notes = self._registry.find(job.request.tool), job.request.notes
         if outcome.error is not None and job.begun and tool is not None and tool.spec.idempotent:
             # What this run says of itself does not hold for the one before, whose worker died.
             fault = msgspec.structs.replace(outcome.error, no_effect=False)
             outcome = msgspec.structs.replace(outcome, error=fault)
-        trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
-        if request.notes:
-            outcome = msgspec.structs.replace(outcome, warnings=(*request.notes, *outcome.warnings))
-        return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
+        if notes:
+            outcome = msgspec.structs.replace(outcome, warnings=(*notes, *outcome.warnings))
+        return outcome
 
-    async def _kept(self, job: Job, whole: str) -> bool:
-        """Whether the uncut data are kept with the receipt: a help, and not worth failing for."""
+    async def _keep(self, job: Job, whole: str) -> int:
+        """The bytes of uncut data that are kept with the receipt: a help, and not worth failing for."""
+        if not whole:
+            return 0
+        request = job.request
         try:
-            await self._receipt_store.keep_whole(job.ref.partition, job.request.action_id, whole, job.request.deadline)
+            await self._receipt_store.keep_whole(job.ref.partition, request.action_id, whole, request.deadline)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
-            return False
-        return True
+            return 0
+        return len(whole.encode())
 
     def _span(self, job: Job) -> Span | None:
         request = job.request
@@ -285,6 +310,10 @@ class Pipeline:
                 telemetry.ATTEMPT: request.attempt,
             },
         )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _blocks(job: Job) -> str:

@@ -21,8 +21,7 @@ from haltpoint.tools import Tool
 
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-_LISTED: Final = ("enum", "const")
-_NO_LEAF: Final = frozenset(("$ref", *_BRANCHES, *_LISTED))
+_NO_LEAF: Final = frozenset(("$ref", *_BRANCHES, "enum", "const"))
 
 Node = dict[str, Any]
 """A schema, or a part of one."""
@@ -30,81 +29,83 @@ Node = dict[str, Any]
 
 def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> Tool:
     """The tool with its targets; a place whose source a rule of the policy asks for is one (G4)."""
-    asked_for = (place for rule in rules for place in _places_of(rule, tool.spec.name))
-    spec = msgspec.structs.replace(tool.spec, targets=(*tool.spec.targets, *asked_for))
+    places = list(tool.spec.targets)
+    for rule in rules:
+        if rule.names(tool.spec.name):
+            places += rule.sourced
+    spec = msgspec.structs.replace(tool.spec, targets=tuple(places))
     targets = targets_of(spec, names, tool.inputs.not_targets)
     return replace(tool, spec=msgspec.structs.replace(spec, targets=targets))
 
 
-def _places_of(rule: ApprovalRule, tool: str) -> list[str]:
-    """The places of a tool whose sources a rule asks for."""
-    if not any(fnmatchcase(tool, glob) for glob in rule.tools):
-        return []
-    return [place for place, condition in rule.when.items() if condition.source is not None]
-
-
 def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) -> tuple[str, ...]:
     """The places of a tool's targets. One with an origin of its own is compared with that alone (C6)."""
-    found = [] if spec.read_only else _Schema(spec.parameters, names).marks()
-    others = [_place(place) for place in (*not_targets, *spec.provenance)]
-    kept = [path for path in found if not any(_is_within(path, other) for other in others)]
-    paths = [*map(_place, spec.targets), *kept]
+    paths = [_place(text) for text in spec.targets]
+    others = [_place(text) for text in (*not_targets, *spec.provenance)]
+    marks = [] if spec.read_only else _marks(spec.parameters, names)
+    paths += [path for path in marks if not any(_is_within(path, other) for other in others)]
     return tuple(dict.fromkeys(map(path_text, paths)))
 
 
 def is_named(name: str, names: Targets) -> bool:
     """Whether the table has the name of a parameter: `recipientId` and `recipient-ids` are `recipient_id`."""
     words = words_of(name)
-    return _fits(words, (*names.names, *names.add)) and not _fits(words, names.remove)
+    if _fits(words, names.remove):
+        return False
+    return _fits(words, names.names) or _fits(words, names.add)
 
 
 def _fits(words: str, globs: Iterable[str]) -> bool:
-    forms = (words, words.removesuffix("s"))
-    return any(fnmatchcase(form, words_of(glob)) for glob in globs for form in forms)
+    singular = words.removesuffix("s")
+    patterns = map(words_of, globs)
+    return any(fnmatchcase(words, glob) or fnmatchcase(singular, glob) for glob in patterns)
+
+
+def _marks(parameters: Node, names: Targets) -> list[Path]:
+    """The places in a schema that say to whom or where."""
+    walk = _Walk(parameters, names)
+    walk.visit(parameters, (), (), named=False)
+    return walk.marks
 
 
 @dataclass(slots=True)
-class _Schema:
-    """A schema that is walked. `loops` are the places of an object, and those where it holds itself."""
+class _Walk:
+    """One walk through a schema, which collects the marked places."""
 
     root: Node
     names: Targets
-    loops: list[tuple[Path, Path]] = field(default_factory=list)
+    marks: list[Path] = field(default_factory=list)
+    loops: list[Path] = field(default_factory=list)
+    """The places where an object holds itself."""
 
-    def marks(self) -> list[Path]:
-        """The marked places. Where an object with marks holds itself all is marked: it has no last place."""
-        found = list(self._below(self.root, (), {}, named=False))
-        for start, inside in self.loops:
-            if any(_is_within(path, start) for path in found):
-                found.append(_bare(inside))
-        return found
-
-    def _below(self, schema: Any, at: Path, above: dict[int, Path], *, named: bool) -> Iterator[Path]:
-        """The marks of a schema; `above` are the places of the objects around it."""
+    def visit(self, schema: Any, at: Path, above: tuple[int, ...], *, named: bool) -> None:
+        """Mark what is in a schema; `above` are the objects around it, `named`: its parameter is in the table."""
         for node in _nodes_of(schema, self.root):
             if "properties" in node:
-                yield from self._of_object(node, at, above, named=named)
+                self._visit_object(node, at, above, named=named)
             elif "items" in node or "prefixItems" in node:
                 for inner in (node.get("items"), *node.get("prefixItems", ())):
-                    yield from self._below(inner, (*at, ANY), above, named=named)
+                    self.visit(inner, (*at, ANY), above, named=named)
             elif _is_map(node) and not named:
-                values = node["additionalProperties"]
-                yield from self._below(values, (*at, KEYS), above, named=False)
+                self.visit(node["additionalProperties"], (*at, KEYS), above, named=False)
             elif _is_leaf(node) and (named or _is_formed(node)):
-                yield _bare(at)
+                self.marks.append(_bare(at))
 
-    def _of_object(self, node: Node, at: Path, above: dict[int, Path], *, named: bool) -> Iterator[Path]:
-        """Those of a record: with a mark of its own it says by that to whom, else by all that it has."""
+    def _visit_object(self, node: Node, at: Path, above: tuple[int, ...], *, named: bool) -> None:
+        """A record with a mark in it says by that to whom, a named one without by all that it has. Where a record with
+        marks holds itself all is marked: it has no last place.
+        """
         if id(node) in above:
-            self.loops.append((above[id(node)], at))
+            self.loops.append(at)
             return
-        above = {**above, id(node): at}
-        inner: list[Path] = []
+        before = len(self.marks)
         for name, schema in node["properties"].items():
-            inner += self._below(schema, (*at, name), above, named=is_named(name, self.names))
-        yield from inner
-        if named and not inner:
-            yield _bare(at)
+            is_target = is_named(name, self.names)
+            self.visit(schema, (*at, name), (*above, id(node)), named=is_target)
+        if len(self.marks) > before:
+            self.marks += [_bare(loop) for loop in self.loops if loop[: len(at)] == at]
+        elif named:
+            self.marks.append(_bare(at))
 
 
 def _nodes_of(schema: Any, root: Node) -> Iterator[Node]:
@@ -142,9 +143,8 @@ def _is_leaf(node: Node) -> bool:
 
 def _is_formed(node: Node) -> bool:
     """Whether values, or the keys of a map, have the format of an address."""
-    keys = node.get("propertyNames")
-    of_keys = keys.get("format") if isinstance(keys, dict) else None
-    return node.get("format") in FORMATS or of_keys in FORMATS
+    keys = node.get("propertyNames", {})
+    return node.get("format") in FORMATS or keys.get("format") in FORMATS
 
 
 def _place(text: str) -> Path:

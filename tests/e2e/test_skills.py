@@ -64,7 +64,7 @@ async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(s
     result = await (await client.run(task=task("write-a-short-message"))).result()
     assert result.status == "completed"
     data = json.loads(result.answer.text)
-    assert (data["skill"], data["files"]) == ("write-a-short-message", ["examples.md"])
+    assert data["skill"] == "write-a-short-message"
     assert "Two sentences at most" in data["instructions"]
     shown = (await asyncio.to_thread(system.process, "tool", "show", "tell-somebody")).stdout
     assert "skill, effects" in shown

@@ -745,4 +745,4 @@ async def test_a_skill_is_listed_called_and_recorded_like_any_tool(bench: Bench,
     assert "builtin:arguments" in listed["greet"].hooks
     assert outcome.satisfies
     assert outcome.metadata.tool == "greet"
-    assert await bench.data(action) == {"skill": "greet", "instructions": "Be kind.", "files": []}
+    assert await bench.data(action) == {"skill": "greet", "instructions": "Be kind."}

@@ -15,7 +15,7 @@ from haltpoint_tool_worker.admission.admit import Admission
 
 def stop_at(place: str) -> None:
     """Stop this process at `place`; "" for nowhere."""
-    claim, look = ReceiptStore.claim, Admission.look
+    claim, admit = ReceiptStore.claim, Admission.admit
     left = [place]
 
     def passing(here: str) -> None:
@@ -29,13 +29,13 @@ def stop_at(place: str) -> None:
         passing("after claim")
         return claimed
 
-    def look_and_pass(self: Admission, *args: Any) -> Any:
-        seen = look(self, *args)
+    async def admit_and_pass(self: Admission, *args: Any) -> Any:
+        call = await admit(self, *args)
         passing("after look")
-        return seen
+        return call
 
     ReceiptStore.claim = claim_and_pass  # type: ignore[method-assign]
-    Admission.look = look_and_pass  # type: ignore[method-assign, assignment]
+    Admission.admit = admit_and_pass  # type: ignore[method-assign, assignment]
 
 
 def is_stopped(pid: int) -> bool:

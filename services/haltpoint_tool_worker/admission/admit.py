@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from haltpoint.contracts.base import MAX_ARGUMENTS, value
+from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.results import ErrorType, HookRecord
 from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.runtime.store.limits.effects import OwnEffect
@@ -22,47 +22,20 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint.tools.undo import undo_key
-from haltpoint_tool_worker.admission.effects import Effect, EffectKeys, effect_of
-from haltpoint_tool_worker.admission.judges import Case, Judges, Refusal, not_called
-from haltpoint_tool_worker.admission.preview import Shown
+from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
+from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
+from haltpoint_tool_worker.admission.judges import Case, Judges
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
 from haltpoint_tool_worker.hooks import builtin
-from haltpoint_tool_worker.hooks.after import Review
-from haltpoint_tool_worker.hooks.asking import ask
-from haltpoint_tool_worker.hooks.loading import HookChain
+from haltpoint_tool_worker.hooks.run import PostHooks
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.classify import invalid_arguments
 from haltpoint_tool_worker.results.failures import Effects, judge
-from haltpoint_tool_worker.results.outcomes import Reading, read_failure
+from haltpoint_tool_worker.results.outcomes import Reading, read_failure, refused
 from haltpoint_tool_worker.results.progress import report
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
-
-
-@value
-class ToolCall:
-    """A call that may run: the tool, its parsed arguments (with the context), and for how many seconds.
-
-    `text` are the arguments as JSON; `changed`: hooks have written them. `records` say which hooks ran.
-    `asks`: hooks, origins or a person have to be asked before it may run. After an
-    exception of `no_effect` nothing has happened. `shown` is what its preview says. `approved` is the digest of the
-    call when an order says that a person has approved it, which the claim finds out. `effect` is one that happens once.
-    """
-
-    tool: Tool
-    arguments: dict[str, Any]
-    seconds: float
-    text: str
-    hook_chain: HookChain | None = None
-    changed: bool = False
-    records: tuple[HookRecord, ...] = ()
-    asks: bool = False
-    no_effect: tuple[type[BaseException], ...] = ()
-    shown: Shown = Shown()
-    approved: str = ""
-    effect: Effect | None = None
-
 
 _LATE: Final = "the deadline had passed before it could begin"
 
@@ -71,53 +44,93 @@ class Admission:
     """For all calls of a worker."""
 
     def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys) -> None:
-        self._judges = Judges(registry, receipt_store, runner, effects)
+        self._judges = Judges(receipt_store, runner, effects)
         self._registry = registry
         self._receipt_store = receipt_store
         self._runner = runner
 
-    def look(self, job: Job, now_ms: int) -> ToolCall | Refusal:
+    async def admit(self, job: Job, now_ms: int) -> ToolCall | Refusal:
+        """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
+        call = self._look(job, now_ms)
+        if isinstance(call, Refusal):
+            return call
+        if self._asks(job, call):
+            call = await self._ask(job, call)
+        return call if isinstance(call, Refusal) else self._with_context(job, call)
+
+    async def reconcile(self, job: Job) -> Reading:
+        """Whether the call happened, by its tool's word (E5)."""
+        request = job.request
+        tool = self._registry.find(request.tool)
+        if tool is None or tool.reconcile is None:
+            why = "its worker can no longer be asked whether it happened"
+            return unknown(request.tool, why)
+        if tool.spec.recovery.effect_key is not None:
+            effect = effect_of(tool.spec, request.tenant, job.arguments)
+            job.effect = OwnEffect(effect.digest)
+        context = self._context(job, tool)
+        return await reconciled(self._runner, job, tool, tool.reconcile, context)
+
+    async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
+        """The result as the post-hooks leave it, and all hooks that ran for the call."""
+        records = list(call.records)
+        review = PostHooks(self._runner, call.tool, job, reading, records=records)
+        spec = call.tool.spec
+        for hook in call.post_hooks:
+            seen = HookCall(spec.name, from_json(call.text), spec)
+            await review.ask(hook, seen, review.result(), self._context(job, call.tool))
+            if review.over:
+                break
+        return review.reading, tuple(review.records)
+
+    def _look(self, job: Job, now_ms: int) -> ToolCall | Refusal:
         """The call, or why it is refused, as far as that can be told at once."""
-        request, tool = job.request, self._registry.find(job.request.tool)
+        request = job.request
+        name = request.tool
+        tool = self._registry.find(name)
         if tool is None:
-            return _refused(ErrorType.NOT_FOUND, f"this worker has no tool called {request.tool!r}", recoverable=False)
-        job.repeatable = request.repeatable and request.tool in self._registry.repeatable
+            words = f"this worker has no tool called {name!r}"
+            return Refusal(refused(ErrorType.NOT_FOUND, words, recoverable=False))
+        job.repeatable = request.repeatable and tool.spec.repeatable
         if tool.spec.internal and not tool.spec.undoes:
-            words = f"{request.tool} is internal: no plan and no model may call it"
-            return _refused(ErrorType.BLOCKED, words, by=builtin.INTERNAL)
+            words = f"{name} is internal: no plan and no model may call it"
+            return _refused_by(builtin.INTERNAL, refused(ErrorType.BLOCKED, words))
         seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
         if seconds <= 0:
-            return _refused(ErrorType.TIMEOUT, _LATE)
-        if len(job.arguments) > MAX_ARGUMENTS:
-            words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
-            return _refused(ErrorType.VALIDATION, words, by=builtin.ARGUMENTS)
+            return Refusal(refused(ErrorType.TIMEOUT, _LATE))
         text = job.arguments or "{}"
-        try:
-            arguments = tool.parse(text)
-        except ValidationError as error:
-            return Refusal(read_failure(invalid_arguments(error)), (builtin.refused_by(builtin.ARGUMENTS),))
-        except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
-            failure = judge(read_exception(tool, error, ()), Effects.NOT_STARTED, request.tool)
-            return Refusal(read_failure(failure), (builtin.refused_by(builtin.ARGUMENTS),))
-        hook_chain, spec = self._registry.hook_chain(request.tool), tool.spec
-        watched = hook_chain is not None or request.tool in self._registry.rules or spec.destructive
-        watched = watched or bool(request.reasons or spec.undoes) or request.approval is not None
-        watched = watched or spec.recovery.effect_key is not None
-        asks = watched or (request.unasked is None and bool(spec.provenance))
-        no_effect = self._registry.no_effect.get(request.tool, ())
-        call = ToolCall(tool, arguments, seconds, text, hook_chain, asks=asks, no_effect=no_effect)
-        plain = tool.inputs.context is None and not tool.inputs.confirms
-        return call if asks or plain else self._with_context(job, call)  # who asks first makes the context then
+        arguments = _parsed(tool, text)
+        if isinstance(arguments, Reading):
+            return _refused_by(builtin.ARGUMENTS, arguments)
+        return ToolCall(tool, arguments, seconds, text, self._registry.hooks_of(name).post)
 
-    async def ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
-        """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
-        context = partial(self._context, job, call.tool)
-        case = Case(call.tool, job, call.text, call.arguments, hook_chain=call.hook_chain, context=context)
-        if (refusal := await self._judges.judge(case)) is not None:
+    def _asks(self, job: Job, call: ToolCall) -> bool:
+        """Whether hooks, origins or a person have to be asked before the call may run."""
+        request, spec = job.request, call.tool.spec
+        if self._registry.hooks_of(spec.name).pre or spec.destructive or spec.undoes:
+            return True
+        if request.reasons or request.approval is not None or spec.recovery.effect_key is not None:
+            return True
+        return request.unasked is None and bool(spec.provenance)
+
+    async def _ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
+        tool = call.tool
+        case = Case(
+            self._runner,
+            tool,
+            job,
+            call.text,
+            call.arguments,
+            hooks=self._registry.hooks_of(tool.spec.name).pre,
+            context=partial(self._context, job, tool),
+        )
+        refusal = await self._judges.judge(case)
+        if refusal is not None:
             return refusal
-        if (seconds := case.seconds) <= 0:
-            return case.refused(not_called(ErrorType.TIMEOUT, _LATE))
-        call = replace(
+        seconds = min(job.request.timeout, job.time_left)
+        if seconds <= 0:
+            return case.refused(refused(ErrorType.TIMEOUT, _LATE))
+        return replace(
             call,
             arguments=case.parsed,
             seconds=seconds,
@@ -128,39 +141,21 @@ class Admission:
             approved=case.approved,
             effect=case.effect,
         )
-        return self._with_context(job, call)
-
-    async def reconcile(self, job: Job) -> Reading:
-        """Whether the call happened, by its tool's word (E5)."""
-        tool = self._registry.find(job.request.tool)
-        if tool is None or tool.reconcile is None:
-            return unknown(job.request.tool, "its worker can no longer be asked whether it happened")
-        if tool.spec.recovery.effect_key is not None:
-            job.effect = OwnEffect(effect_of(tool.spec, job.request.tenant, job.arguments).digest)
-        return await reconciled(self._runner, job, tool, self._context(job, tool), job.time_left)
-
-    async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
-        """The result as the post-hooks leave it, and all hooks that ran for the call."""
-        review = Review(call.tool, job, reading, records=list(call.records))
-        for hook in call.hook_chain.post if call.hook_chain is not None else ():
-            if review.over:
-                break
-            context = self._context(job, call.tool)
-            review.take(await ask(self._runner, hook, job, job.time_left, _hook_call(call), review.result(), context))
-        return review.reading, tuple(review.records)
 
     def _with_context(self, job: Job, call: ToolCall) -> ToolCall:
         """The call with what no plan and no model sets: `confirmed`, and the context."""
-        name = call.tool.inputs.context
-        if call.tool.inputs.confirms:
+        inputs = call.tool.inputs
+        if inputs.confirms:
             call.arguments[CONFIRMED] = bool(call.approved)
-        if name is None:
+        if inputs.context is None:
             return call
-        key = undo_key(from_json(call.text)["action_id"]) if call.tool.spec.undoes else ""
-        call.arguments[name] = self._context(job, call.tool, context=job.request.context, key=key)
+        key = ""
+        if call.tool.spec.undoes:
+            key = undo_key(from_json(call.text)["action_id"])
+        call.arguments[inputs.context] = self._context(job, call.tool, key)
         return call
 
-    def _context(self, job: Job, tool: Tool, *, context: dict[str, Any] | None = None, key: str = "") -> Ctx[Any]:
+    def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
         request = job.request
         return Ctx(
@@ -171,7 +166,7 @@ class Admission:
             attempt=request.attempt - request.limited,
             tenant=request.tenant,
             user=request.user,
-            context=deepcopy(request.context) if context is None else context,
+            context=deepcopy(request.context),
             confirmed=request.approval is not None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
@@ -180,10 +175,19 @@ class Admission:
         )
 
 
-def _hook_call(call: ToolCall) -> HookCall:
-    return HookCall(call.tool.spec.name, from_json(call.text), call.tool.spec)
+def _parsed(tool: Tool, text: str) -> dict[str, Any] | Reading:
+    """The arguments, or why they are refused."""
+    if len(text) > MAX_ARGUMENTS:
+        words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
+        return refused(ErrorType.VALIDATION, words)
+    try:
+        return tool.parse(text)
+    except ValidationError as error:
+        return read_failure(invalid_arguments(error))
+    except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
+        failure = read_exception(tool, error, ())
+        return read_failure(judge(failure, Effects.NOT_STARTED, tool.spec.name))
 
 
-def _refused(kind: ErrorType, words: str, *, by: str | None = None, recoverable: bool | None = None) -> Refusal:
-    records = () if by is None else (builtin.refused_by(by),)
-    return Refusal(not_called(kind, words, recoverable=recoverable), records)
+def _refused_by(hook: str, reading: Reading) -> Refusal:
+    return Refusal(reading, (builtin.refused_by(hook),))

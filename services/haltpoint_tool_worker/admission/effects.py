@@ -7,14 +7,12 @@ the first one did: their yes, which is bound to it, allows it once more. A perso
 chain will resolve any more.
 """
 
-import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from string import Formatter
 from typing import Any, Final
 
 from msgspec import json
-from msgspec.structs import replace
-from redis.exceptions import RedisError
 
 from haltpoint.chain.checks.deeds import shown
 from haltpoint.chain.model.signatures import with_defaults
@@ -23,7 +21,6 @@ from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import (
     EffectStore,
     Prior,
@@ -33,11 +30,9 @@ from haltpoint.runtime.store.limits.effects import (
 )
 from haltpoint.runtime.store.limits.reserving import LimitStore, Reserved, Turn
 from haltpoint.runtime.store.receipts import Finished
-from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint_tool_worker.admission.limits import held_back
+from haltpoint_tool_worker.admission.limits import held_back, ignored
 from haltpoint_tool_worker.admission.preview import Shown
-from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
-from haltpoint_tool_worker.results.outcomes import Reading, read_failure
+from haltpoint_tool_worker.results.outcomes import Reading, refused
 from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
@@ -48,8 +43,6 @@ _RESTS: Final = {Standing.UNDER_WAY: "is under way", Standing.IN_DOUBT: "is in d
 _ADVICE: Final = (
     "Do not call it again. A person can allow it once more where they are asked about this tool ([[approvals]])."
 )
-
-_log = logs.get(__name__)
 
 
 @value
@@ -68,27 +61,29 @@ class Effect:
         """What a person is to know."""
         if self.first is None or not self.asked:
             return ()
-        return (Reason(kind=ReasonKind.REPEAT, words=f"{_told(self.words, self.first)} Make it again?"),)
+        words = f"{_told(self.words, self.first)} Make it again?"
+        return (Reason(kind=ReasonKind.REPEAT, words=words),)
 
     def bind(self, seen: Shown) -> Shown:
         """What a person sees of the call, bound to the earlier one: their yes holds for no other."""
         if self.first is None or not self.asked:
             return seen
-        return Shown(seen.text, digest_of_preview(f"{seen.digest} {self.first.reservation.owner}"))
+        digest = digest_of_preview(f"{seen.digest} {self.first.reservation.owner}")
+        return Shown(seen.text, digest)
 
 
 def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     """The effect of a call with these arguments (JSON text): equal values in other spellings make the same one."""
-    given = with_defaults(json.decode(arguments or "{}"), spec.parameters)
-    plain = json.decode(arguments or "{}")
+    given = json.decode(arguments or "{}")
+    filled = with_defaults(json.decode(arguments or "{}"), spec.parameters)
     parts: list[Any] = []
     words = ""
     for text, name, _, _ in Formatter().parse(spec.recovery.effect_key or ""):
         parts.append(text)
         words += text
         if name is not None:
-            parts.append([given.get(name)])
-            words += shown(name, plain.get(name, given.get(name)))
+            parts.append([filled.get(name)])
+            words += shown(name, given.get(name, filled.get(name)))
     return Effect(digest_of_effect(tenant, parts), words)
 
 
@@ -107,12 +102,12 @@ class EffectKeys:
         effect = effect_of(spec, job.request.tenant, arguments)
         first = await self._store.prior(effect.digest, job.request.action_id)
         if first is None or first.standing is Standing.FREE:
-            return Effect(effect.digest, effect.words, first)
+            return replace(effect, first=first)
         if first.standing in _RESTS:
             return self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
             return _denied(spec, effect, first)
-        return Effect(effect.digest, effect.words, first, asked=True)
+        return replace(effect, first=first, asked=True)
 
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> Reading | None:
         """Reserve the effect for the call; or the result of a call that came too late, and rests."""
@@ -120,47 +115,41 @@ class EffectKeys:
         job.effect = await self._store.reserve(
             effect.digest, job.request.action_id, seconds, EFFECT_TTL, over, keep=effect.asked
         )
-        return self._rests(job, spec, "another call of it began first") if job.effect is None else None
+        if job.effect is not None:
+            return None
+        return self._rests(job, spec, "another call of it began first")
 
     def settle(self, job: Job, finished: Finished, spec: ToolSpec) -> None:
         """The receipt is on record, so the effect is done, or free again. A doubt stays that of the chain."""
         own, request = job.effect, job.request
-        tried = job.repeatable and request.attempt - request.limited > 1
+        was_tried = job.repeatable and request.attempt - request.limited > 1
         deed = None if finished.metadata is None else finished.metadata.deed
-        standing = standing_of_outcome(finished.outcome, deed, tried_before=tried)
+        standing = standing_of_outcome(finished.outcome, deed, tried_before=was_tried)
         if own is None or standing not in (Standing.DONE, Standing.FREE):
             return
         says = "" if deed is None else deed.says
-        self._store.settle(own, request.action_id, standing, says, EFFECT_TTL).add_done_callback(_ignored)
+        settled = self._store.settle(own, request.action_id, standing, says, EFFECT_TTL)
+        settled.add_done_callback(ignored)
 
     def _rests(self, job: Job, spec: ToolSpec, why: str) -> Reading:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))
         words = f"the effect_key {spec.recovery.effect_key} of {spec.name}"
-        self._limits.rest(spec.queue, job.request.action_id, seconds, words).add_done_callback(_ignored)
-        reading = held_back(job, Reserved(Turn.REST, seconds, words))
-        fault = reading.outcome.error
-        assert fault is not None  # noqa: S101 - it is held back by it
-        told = replace(fault, message=f"{fault.message}: {why}")
-        return read_failure(Failure(told, Cause.NO_EFFECT, again=True))
+        resting = self._limits.rest(spec.queue, job.request.action_id, seconds, words)
+        resting.add_done_callback(ignored)
+        return held_back(job, Reserved(Turn.REST, seconds, words), f": {why}")
 
 
 def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> Reading:
     words = f"{spec.name} was not called: {_told(effect.words, first)}"
-    fault = fault_of(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
+    denied = refused(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
     data = {"first": {"action_id": first.reservation.owner, "says": first.says}}
-    reading = read_failure(Failure(fault, Cause.NO_EFFECT))
-    return Reading(reading.outcome, json.encode(data).decode(), failure=reading.failure)
+    return replace(denied, data=json.encode(data).decode())
 
 
 def _told(words: str, first: Prior) -> str:
-    at = f"{datetime.fromtimestamp(first.reservation.at / 1000, UTC):%Y-%m-%d %H:%M} UTC"
-    if first.standing is Standing.DONE:
-        says = f": {first.says}" if first.says else ""
-        return f"{words} was done at {at} by {first.reservation.owner}{says}."
-    return f"{words} was begun at {at} by {first.reservation.owner}, may have happened, and its chain is over."
-
-
-def _ignored(reply: "asyncio.Future[Any]") -> None:
-    """The receipt of the action still says what became of it."""
-    if not reply.cancelled() and isinstance(error := reply.exception(), (*UNREACHABLE, RedisError)):
-        _log.info("what became of an effect could not be written down", reason=str(error))
+    owner, began = first.reservation.owner, datetime.fromtimestamp(first.reservation.at / 1000, UTC)
+    at = f"{began:%Y-%m-%d %H:%M} UTC"
+    if first.standing is not Standing.DONE:
+        return f"{words} was begun at {at} by {owner}, may have happened, and its chain is over."
+    says = f": {first.says}" if first.says else ""
+    return f"{words} was done at {at} by {owner}{says}."

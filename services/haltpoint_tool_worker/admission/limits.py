@@ -24,8 +24,7 @@ from haltpoint.runtime.store.limits.reserving import (
     name_of,
 )
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
-from haltpoint_tool_worker.results.outcomes import Reading, read_failure
+from haltpoint_tool_worker.results.outcomes import Reading, refused
 from haltpoint_tool_worker.running.job import Job
 
 _log = logs.get(__name__)
@@ -45,21 +44,17 @@ class Limits:
 
         Raises redis-py's errors. What it takes is the job's until `leave`.
         """
-        request, left = job.request, PATIENCE
+        request, patience = job.request, PATIENCE
         caller = f"{request.action_id} {self._consumer} {next(self._serial)}"
         ask = partial(self._store.reserve, spec, request.action_id, caller, request.tenant, request.deadline)
         reserved = await ask()
         while reserved.turn is Turn.REST:
-            if reserved.seconds > left:
+            if reserved.seconds > patience:
                 return reserved
-            left -= reserved.seconds
+            patience -= reserved.seconds
             await asyncio.sleep(reserved.seconds)
             reserved = await ask()
-        names = [
-            name_of(one, spec.name, request.tenant) for one in spec.recovery.limits if one.kind is LimitKind.AT_ONCE
-        ]
-        if names:
-            job.place = self._places[caller] = Place(spec.queue, caller, tuple(names))
+        self._take_place(job, spec, caller)
         try:
             await asyncio.sleep(reserved.seconds)
         except BaseException:  # the tool that wanted it has ended
@@ -68,12 +63,18 @@ class Limits:
         job.placed_at = time.monotonic()
         return None
 
+    def _take_place(self, job: Job, spec: ToolSpec, caller: str) -> None:
+        limits = [limit for limit in spec.recovery.limits if limit.kind is LimitKind.AT_ONCE]
+        names = tuple(name_of(limit, spec.name, job.request.tenant) for limit in limits)
+        if names:
+            job.place = self._places[caller] = Place(spec.queue, caller, names)
+
     def leave(self, job: Job) -> None:
         """Nothing of the call runs any more: others may have its places."""
         if job.place is not None:
             del self._places[job.place.caller]
             seconds = time.monotonic() - job.placed_at
-            self._store.give_back(job.place, seconds).add_done_callback(_ignored)
+            self._store.give_back(job.place, seconds).add_done_callback(ignored)
             job.place = None
 
     def places(self) -> Sequence[Place]:
@@ -81,15 +82,16 @@ class Limits:
         return list(self._places.values())
 
 
-def held_back(job: Job, reserved: Reserved) -> Reading:
+def held_back(job: Job, reserved: Reserved, why: str = "") -> Reading:
     """The result of a call that rests for a limit: it did not run, and comes back at its moment."""
     job.limited = reserved.words
-    words = f"{job.request.tool} waits for {reserved.words}"
-    fault = fault_of(ErrorType.RATE_LIMIT, words, retry_after=reserved.seconds, no_effect=True)
-    return read_failure(Failure(fault, Cause.NO_EFFECT, again=True))
+    words = f"{job.request.tool} waits for {reserved.words}{why}"
+    seconds = reserved.seconds
+    return refused(ErrorType.RATE_LIMIT, words, again=True, retry_after=seconds, no_effect=True)
 
 
-def _ignored(reply: "asyncio.Future[Any]") -> None:
-    """A place ends by itself."""
-    if not reply.cancelled() and isinstance(error := reply.exception(), (*UNREACHABLE, RedisError)):
+def ignored(reply: "asyncio.Future[Any]") -> None:
+    """A place ends by itself, and the receipt of an action still says what became of it."""
+    error = None if reply.cancelled() else reply.exception()
+    if isinstance(error, (*UNREACHABLE, RedisError)):
         _log.info("how a call ended could not be written down for its limit", reason=str(error))

@@ -10,18 +10,9 @@ from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.callback import CONTEXT
-from haltpoint_tool_worker.results.failures import (
-    Cause,
-    Effects,
-    Failure,
-    cleaned,
-    fault_of,
-    judge,
-    malformed,
-    reported,
-)
+from haltpoint_tool_worker.results.failures import Effects, Failure, judge, malformed, reported
 from haltpoint_tool_worker.results.json_safe import name_of, tame
-from haltpoint_tool_worker.results.outcomes import Reading, checked, read_failure
+from haltpoint_tool_worker.results.outcomes import Reading, checked, read_failure, refused
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
@@ -31,7 +22,7 @@ SECONDS: Final = 10.0
 """A person waits for it: it has less time than its tool may have."""
 _SHOWN: Final = 4000
 """Characters of a preview that a person sees."""
-_DEPTH = 20
+_DEPTH: Final = 20
 
 
 @value
@@ -42,45 +33,46 @@ class Shown:
     digest: str = ""
 
 
-async def take_preview(
-    runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any], seconds: float
-) -> Shown | Reading:
+async def take_preview(runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any]) -> Shown | Reading:
     """Call the tool's preview with the arguments as they would run, JSON text: it gets values of its own, which are not
     the tool's. Never raises what it raises, nor what its result's own code does.
     """
     if tool.preview is None:
         return Shown()
-    limit = max(0.0, min(SECONDS, seconds))
+    limit = max(0.0, min(SECONDS, job.request.timeout, job.time_left))
     try:
-        given = {**tool.parse(arguments or "{}"), CONTEXT: context}
+        given = {**tool.parse(arguments), CONTEXT: context}
         taken = {name: given[name] for name in tool.preview.takes}
     except BaseException as failed:  # noqa: BLE001 - a validator of the tool's author failed
         return _failed(tool, read_exception(tool, failed, tool.no_effect))
     match await runner.run(tool.preview, taken, limit, job.running):
-        case Returned(said):
-            return _read(tool, said)
+        case Returned(result):
+            return _read(tool, result)
         case Raised(error):
             return _failed(tool, read_exception(tool, error, tool.no_effect))
         case _:
             words = f"{tool.name} was not called: its preview did not return within {limit:g} s"
-            return _failed(tool, Failure(fault_of(ErrorType.TIMEOUT, words), Cause.NO_EFFECT))
+            return refused(ErrorType.TIMEOUT, words, again=True, no_effect=True)
 
 
-def _read(tool: Tool, said: object) -> Shown | Reading:
+def _read(tool: Tool, result: object) -> Shown | Reading:
     try:
-        if isinstance(said, ToolResult):
-            if (fault := checked(tool, said).error) is not None:
-                return _failed(tool, reported(cleaned(fault)))
-            said = said.data
-        text = str.__str__(said) if isinstance(said, str) else _as_text(said)
+        if isinstance(result, ToolResult):
+            fault = checked(tool, result).error
+            if fault is not None:
+                return _failed(tool, reported(fault))
+            result = result.data
+        text = str.__str__(result) if isinstance(result, str) else _as_text(result)
         return Shown(clean(text, _SHOWN), digest_of_preview(text))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
-        return _failed(tool, malformed(f"the preview of {tool.name} cannot be read: {name_of(type(error))}"))
+        words = f"the preview of {tool.name} cannot be read: {name_of(type(error))}"
+        return _failed(tool, malformed(words))
 
 
 def _failed(tool: Tool, failure: Failure) -> Reading:
     return read_failure(judge(failure, Effects.NOT_STARTED, tool.name))
 
 
-def _as_text(said: object) -> str:
-    return json.dumps(tame(said, depth=_DEPTH, text=MAX_RESULT, items=MAX_ITEMS).value, ensure_ascii=False, indent=2)
+def _as_text(result: object) -> str:
+    tamed = tame(result, depth=_DEPTH, text=MAX_RESULT, items=MAX_ITEMS)
+    return json.dumps(tamed.value, ensure_ascii=False, indent=2)

@@ -1,40 +1,58 @@
-"""The hooks that every tool has (CONTRACT H3). They are the worker's own steps, written where they cost least; their
-names are listed with the others', and a receipt has one that said something else than allow.
+"""The hooks that every tool has (CONTRACT H3), and the one that an operator writes as data (G4).
+
+The first are the worker's own steps, written where they cost least; their names are listed with the others', and a
+receipt has one that said something else than allow. The rules of the policy file are a pre-hook like any other, behind
+all others: it judges the call as it would run. A value that cannot be compared, a text with a number for one, never
+lets a call through: the condition holds for a rule that asks or refuses, and does not for one that passes.
 """
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
 
-from haltpoint.contracts.results import HookRecord, HookVerdict
+from haltpoint.chain.model.references import ANY, KEYS, Path, parse_path, path_text
+from haltpoint.chain.model.schemas import declared
+from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
+from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, OnTimeout
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.written import fits
+from haltpoint.tools import Ctx, hook
+from haltpoint.tools.hooks import Hook, Moment
 from haltpoint_tool_worker.hooks.loading import HookChain
+from haltpoint_tool_worker.results.outcomes import refused
 
 INTERNAL: Final = "builtin:internal"
-"""Refuses a tool that no plan and no model may call (`admission.py`)."""
+"""Refuses a tool that no plan and no model may call (`admit.py`)."""
 ARGUMENTS: Final = "builtin:arguments"
-"""Refuses arguments that do not fit the tool's parameters (`admission.py`)."""
+"""Refuses arguments that do not fit the tool's parameters (`admit.py`)."""
 PROVENANCE: Final = "builtin:provenance"
-"""Refuses values without an origin, checked again by the receipts of now (`admission.py`)."""
+"""Refuses values without an origin, checked again by the receipts of now (`judges.py`)."""
 APPROVALS: Final = "builtin:approvals"
-"""Refuses what a rule of the policy file refuses, and reads where one asks (`rules.py`)."""
+"""Does what the first rule of the policy file that fits says."""
 JSON_SAFE: Final = "builtin:json_safe"
-"""Makes every result plain JSON of a bounded size (`results.py`)."""
+"""Makes every result plain JSON of a bounded size (`outcomes.py`)."""
 REDACT: Final = "builtin:redact"
 """Stars secrets of known forms in the words of errors, warnings and instructions (`redaction.py`)."""
 
-
-def names_around(spec: ToolSpec, hook_chain: HookChain | None, *, ruled: bool) -> tuple[str, ...]:
-    """All hooks of a tool in the order in which they run; provenance only where there is something to ask for, and
-    approvals only where there are rules (`ruled`).
-    """
-    post = hook_chain.post if hook_chain is not None else ()
-    return (*names_before(spec, hook_chain, ruled=ruled), JSON_SAFE, REDACT, *(hook.name for hook in post))
+_SECONDS: Final = 5.0
+_MISSING: Final = object()
+_DECLARED: Final = Source(source=SourceKind.CONTEXT)
+"""Of a declared default."""
 
 
-def names_before(spec: ToolSpec, hook_chain: HookChain | None, *, ruled: bool) -> tuple[str, ...]:
-    """Those that run before a call."""
-    pre = hook_chain.pre if hook_chain is not None else ()
-    own = (*((PROVENANCE,) if spec.provenance else ()), *((APPROVALS,) if ruled else ()))
-    return (INTERNAL, ARGUMENTS, *(hook.name for hook in pre), *own)
+def names_around(spec: ToolSpec, hooks: HookChain) -> tuple[str, ...]:
+    """All hooks of a tool in the order in which they run."""
+    post = [by.name for by in hooks.post]
+    return (*names_before(spec, hooks), JSON_SAFE, REDACT, *post)
+
+
+def names_before(spec: ToolSpec, hooks: HookChain) -> tuple[str, ...]:
+    """Those that run before a call; provenance only where there is something to ask for."""
+    origins = (PROVENANCE,) if spec.provenance else ()
+    pre = [by.name for by in hooks.pre]
+    return (INTERNAL, ARGUMENTS, *pre, *origins)
 
 
 def refused_by(name: str) -> HookRecord:
@@ -42,6 +60,111 @@ def refused_by(name: str) -> HookRecord:
     return HookRecord(name=name, verdict=HookVerdict.BLOCK)
 
 
-def reported_by(rule: str) -> HookRecord:
-    """What the receipt says of a rule of the policy file that only reports (G4)."""
-    return HookRecord(name=f"{APPROVALS}:{rule}", verdict=HookVerdict.WOULD_ASK)
+@dataclass(frozen=True, slots=True)
+class RuleAsk(hook.Ask):
+    """The question of a rule: how long it stays open, and what happens then."""
+
+    expires: float | None = None
+    on_timeout: OnTimeout = OnTimeout.FAIL
+
+
+def approvals(rules: Sequence[ApprovalRule]) -> Hook:
+    """The rules of the policy file as a hook: the first counts that fits a call."""
+
+    async def judge(call: hook.Call, ctx: Ctx[Any]) -> hook.Ask | hook.Block | None:
+        rule = next((rule for rule in rules if applies(rule, call, ctx.tenant)), None)
+        if rule is None or rule.does is Verdict.PASS:
+            return None
+        if rule.does is Verdict.ASK:
+            return RuleAsk(rule.words, expires=rule.expires, on_timeout=rule.on_timeout)
+        refusal = refused(ErrorType.BLOCKED, f"{call.tool} was not called: {rule.words}")
+        return hook.Block(refusal.outcome.with_data({}))
+
+    globs = dict.fromkeys(chain.from_iterable(rule.tools for rule in rules))
+    return Hook(
+        name=APPROVALS,
+        moment=Moment.PRE,
+        function=judge,
+        tools=tuple(globs),
+        order=0,
+        timeout=_SECONDS,
+        security=True,
+        is_async=True,
+        place="the policy file",
+    )
+
+
+def applies(rule: ApprovalRule, call: hook.Call, tenant: str | None) -> bool:
+    """Whether a rule is about a call: its tools, its tenant and all its conditions fit."""
+    if not rule.names(call.tool) or rule.tenant not in (None, tenant):
+        return False
+    return all(_fits(rule, call, place) for place in rule.when)
+
+
+def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
+    """Whether a condition holds of some value at its place; for a rule that passes, of all of them."""
+    passes = rule.does is Verdict.PASS
+    condition = rule.when[place]
+    path = parse_path(place) or (place,)
+    defaults = dict(declared(call.spec.parameters, "default"))
+    is_default = path[0] not in call.arguments
+    verdicts = []
+    for at, value in _values({**defaults, **call.arguments}, path):
+        source = _DECLARED if is_default else call.sources.get(path_text(at))
+        try:
+            verdicts.append(_holds(condition, value, source))
+        except TypeError:
+            verdicts.append(not passes)
+    if passes:
+        return bool(verdicts) and all(verdicts)
+    return any(verdicts)
+
+
+def _holds(condition: Condition, value: Any, source: Source | None) -> bool:
+    """Whether all of a condition holds of a value. Raises TypeError where the two cannot be compared."""
+    if value is _MISSING:
+        raise TypeError("there is no value")
+    if condition.equals is not None and value != condition.equals:
+        return False
+    if condition.in_ is not None and value not in condition.in_:
+        return False
+    if condition.at_least is not None and _number(value) < condition.at_least:
+        return False
+    if condition.at_most is not None and _number(value) > condition.at_most:
+        return False
+    if condition.regex is not None and next(fits(condition.regex, _text(value)), None) is None:
+        return False
+    return condition.source is None or _kind(source) in condition.source
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("it is no number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it is no text")
+    return value
+
+
+def _kind(source: Source | None) -> SourceKind:
+    if source is None:
+        raise TypeError("its source is not known")
+    return source.source
+
+
+def _values(value: Any, path: Path, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The values at a path with their own places; `_MISSING` where it leads nowhere. An empty list has none."""
+    if not path:
+        yield at, value
+        return
+    part = path[0]
+    items = dict(enumerate(value)) if isinstance(value, list) else value
+    if not isinstance(items, dict) or (part not in (ANY, KEYS) and part not in items):
+        yield at, _MISSING
+        return
+    for name, item in items.items():
+        if part in (ANY, KEYS, name):
+            yield from _values(item, path[1:], (*at, name))

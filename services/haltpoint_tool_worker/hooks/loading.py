@@ -18,43 +18,43 @@ GROUP: Final = "haltpoint.hooks"
 class HookChain:
     """The hooks of one tool, each list in the order in which it runs."""
 
-    pre: tuple[Hook, ...]
-    post: tuple[Hook, ...]
+    pre: tuple[Hook, ...] = ()
+    post: tuple[Hook, ...] = ()
 
 
 def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hook, ...]:
     """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError HP-032."""
-    found = {id(hook): hook for module in modules for hook in hooks_in(module)}
+    hooks: list[Hook] = []
+    for module in modules:
+        hooks += hooks_in(module)
     for path in paths:
-        hook = _at(path)
-        found[id(hook)] = hook
+        hooks.append(_at(path, path))
     for point in entry_points(group=GROUP):
-        hook = _at(point.value, f"{point.value}, the entry point {point.name!r} of group {GROUP}")
-        found[id(hook)] = hook
-    return tuple(sorted(found.values(), key=lambda hook: (hook.order, hook.name)))
+        shown = f"{point.value}, the entry point {point.name!r} of group {GROUP}"
+        hooks.append(_at(point.value, shown))
+    each_once = {id(hook): hook for hook in hooks}
+    return tuple(sorted(each_once.values(), key=lambda hook: (hook.order, hook.name)))
 
 
-def hook_chain(tool: str, hooks: Sequence[Hook]) -> HookChain | None:
-    """Those of `hooks`, in their order, that run around this tool; None when there are none."""
+def hook_chain(tool: str, hooks: Sequence[Hook]) -> HookChain:
+    """Those of `hooks`, in their order, that run around this tool."""
     matching = [hook for hook in hooks if hook.matches(tool)]
-    if not matching:
-        return None
     pre = tuple(hook for hook in matching if hook.moment is Moment.PRE)
     post = tuple(hook for hook in reversed(matching) if hook.moment is Moment.POST)
     return HookChain(pre, post)
 
 
-def _at(path: str, shown: str = "") -> Hook:
-    shown = shown or path
+def _at(path: str, shown: str) -> Hook:
     try:
-        value = dotted_path.load(path)
+        function = dotted_path.load(path)
     except ValueError as error:
         raise _unusable(shown, str(error), "Write module:function") from error
     except Exception as error:
         raise _unusable(shown, in_words(error), "Correct the path or the module") from error
-    hook = hook_of(value)
+    hook = hook_of(function)
     if hook is None:
-        raise _unusable(shown, "it does not name a hook", "Decorate the function: @hook.pre(...) or @hook.post(...)")
+        remedy = "Decorate the function: @hook.pre(...) or @hook.post(...)"
+        raise _unusable(shown, "it does not name a hook", remedy)
     return hook
 
 

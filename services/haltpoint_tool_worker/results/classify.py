@@ -1,6 +1,6 @@
 """Every way in which a tool can fail, put into the closed set of CONTRACT E1.
 
-Recognised: errors of the SDK, of pydantic and JSON Schema, of httpx, and any exception that carries an HTTP status (its
+Recognised: errors of the SDK, of pydantic, of httpx, and any exception that carries an HTTP status (its
 own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx,
 any other 4xx with the beginning of the response; timeouts; broken connections, also those that were never made: the
 tool may have sent another request before. Both are known by the names of an exception's classes, since clients have
@@ -9,16 +9,12 @@ Anything else is UNKNOWN. What a failure means for a call that had started is sa
 """
 
 import errno
-import math
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
 import httpx
-import jsonschema
 import msgspec
 from pydantic import ValidationError
 
@@ -27,7 +23,7 @@ from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint.tools.errors import ContextError
-from haltpoint_tool_worker.results.failures import Cause, Failure, cleaned, fault_of, malformed, reported
+from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.results.json_safe import name_of
 from haltpoint_tool_worker.results.redaction import in_one_line
 
@@ -39,10 +35,20 @@ _RESPONSE: Final = 300
 _TIMED_OUT: Final = re.compile(r"Time(?:d?O|o)ut(?:Error|Exception|Expired)?\Z")
 _NO_CONNECTION: Final = re.compile(
     r"Connection(?:Error|Failure|Closed|ClosedError)\Z|Disconnected(?:Error)?\Z"
-    r"|\A(?:gaierror|SSLEOFError|SSLZeroReturnError|EOFError|MaxRetryError|IncompleteRead(?:Error)?|ChunkedEncodingError|ClientPayloadError)\Z"
+    r"|\A(?:gaierror|SSLEOFError|SSLZeroReturnError|EOFError|MaxRetryError|IncompleteRead(?:Error)?"
+    r"|ChunkedEncodingError|ClientPayloadError)\Z"
 )
 _UNREACHABLE: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN)
 _MOST_CAUSES: Final = 8
+_STATUSES: Final = {
+    401: (ErrorType.PERMISSION, "was not allowed"),
+    403: (ErrorType.PERMISSION, "was not allowed"),
+    404: (ErrorType.NOT_FOUND, "was not found"),
+    408: (ErrorType.TIMEOUT, "timed out"),
+    429: (ErrorType.RATE_LIMIT, "exceeded a rate limit"),
+}
+_REFUSED: Final = (ErrorType.VALIDATION, "was refused")
+_ORDER: Final = list(Cause)
 
 
 def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
@@ -51,11 +57,10 @@ def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = 
     Of a group it is what leaves most open. Never raises, whatever the exception's own code does.
     """
     try:
-        order = list(Cause)
-        return max((_classify(one, no_effect) for one in leaves(error)), key=lambda found: order.index(found.cause))
+        failures = [_classify(leaf, no_effect) for leaf in leaves(error)]
+        return max(failures, key=lambda failure: _ORDER.index(failure.cause))
     except BaseException:  # noqa: BLE001 - the exception's own code failed
-        words = f"{name_of(type(error))} (it cannot be read)"
-        return Failure(fault_of(ErrorType.UNKNOWN, words), Cause.UNDECLARED)
+        return _undeclared(f"{name_of(type(error))} (it cannot be read)")
 
 
 def invalid_arguments(error: ValidationError) -> Failure:
@@ -72,37 +77,51 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
+def problems_of(error: ValidationError, most: int = 10) -> str:
+    """What does not fit, and where. Pydantic's own text repeats the input, and with it perhaps a secret."""
+    problems = error.errors(include_input=False, include_url=False)
+    words = []
+    for problem in problems[:most]:
+        place = ".".join(map(str, problem["loc"]))
+        words.append(f"{place}: {problem['msg']}" if place else problem["msg"])
+    if len(problems) > most:
+        words.append(f"and {len(problems) - most} more")
+    return "; ".join(words)
+
+
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
     if isinstance(error, ContextError):
         return malformed(f"a bug in the tool's code: {_words(error)}", Cause.MISUSED)
     if isinstance(error, MalformedResultError):
         return malformed(f"the tool returned a result that contradicts itself: {_words(error)}")
-    found = _by_kind(error)
+    failure = _by_kind(error)
     if not isinstance(error, no_effect):
-        return found
-    told = {"recoverable": True} if found.fault.error_type is ErrorType.UNKNOWN else {}
-    return Failure(msgspec.structs.replace(found.fault, **told), Cause.NO_EFFECT)
+        return failure
+    fault = failure.fault
+    if fault.error_type is ErrorType.UNKNOWN:
+        fault = msgspec.structs.replace(fault, recoverable=True)
+    return Failure(fault, Cause.NO_EFFECT)
 
 
 def _by_kind(error: BaseException) -> Failure:
     if isinstance(error, ToolError):
-        return _declared(error)
+        return reported(error.fault)
     if isinstance(error, ValidationError):
         return Failure(_invalid("validation failed", error), Cause.UNDECLARED)
-    if isinstance(error, jsonschema.ValidationError):
-        place = ".".join(map(str, error.absolute_path)) or "the value"
-        words = f"{place} does not satisfy {error.validator!r}"
-        return Failure(fault_of(ErrorType.VALIDATION, words, invalid_fields=(place,)), Cause.UNDECLARED)
-    if (status := _status(error)) is not None:
+    status = _status(error)
+    if status is not None:
         return _by_status(status, error)
     for cause in _causes(error):
-        names = [kind.__name__ for kind in type(cause).__mro__]
-        if any(map(_TIMED_OUT.search, names)):
+        if _is_named(cause, _TIMED_OUT):
             return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), Cause.BROKEN)
-        unreachable = isinstance(cause, OSError) and cause.errno in _UNREACHABLE
-        if unreachable or isinstance(cause, httpx.TransportError) or any(map(_NO_CONNECTION.search, names)):
-            return Failure(fault_of(ErrorType.SERVER, f"the connection failed: {_named(error)}"), Cause.BROKEN)
-    return Failure(fault_of(ErrorType.UNKNOWN, _named(error)), Cause.UNDECLARED)
+        if _is_broken_connection(cause):
+            words = f"the connection failed: {_named(error)}"
+            return Failure(fault_of(ErrorType.SERVER, words), Cause.BROKEN)
+    return _undeclared(_named(error))
+
+
+def _undeclared(words: str) -> Failure:
+    return Failure(fault_of(ErrorType.UNKNOWN, words), Cause.UNDECLARED)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -115,22 +134,21 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or getattr(cause, "reason", None)
 
 
-def _declared(error: ToolError) -> Failure:
-    return reported(cleaned(error.fault))  # validated: its fields may be anything by now
+def _is_named(error: BaseException, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(kind.__name__) for kind in type(error).__mro__)
+
+
+def _is_broken_connection(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in _UNREACHABLE:
+        return True
+    return isinstance(error, httpx.TransportError) or _is_named(error, _NO_CONNECTION)
 
 
 def _invalid(what: str, error: ValidationError) -> ErrorInfo:
-    fields = tuple(
-        ".".join(map(str, problem["loc"])) for problem in error.errors(include_input=False, include_url=False)
-    )
-    return fault_of(ErrorType.VALIDATION, f"{what}: {_problems(error)}", invalid_fields=fields)
-
-
-def _problems(error: ValidationError) -> str:
-    """Pydantic's own text repeats the input, and with it perhaps a secret."""
     problems = error.errors(include_input=False, include_url=False)
-    told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}".removeprefix(": ") for each in problems[:10]]
-    return "; ".join(told) + (f"; and {len(problems) - 10} more" if len(problems) > 10 else "")
+    fields = tuple(".".join(map(str, problem["loc"])) for problem in problems)
+    words = f"{what}: {problems_of(error)}"
+    return fault_of(ErrorType.VALIDATION, words, invalid_fields=fields)
 
 
 def _status(error: BaseException) -> int | None:
@@ -138,31 +156,25 @@ def _status(error: BaseException) -> int | None:
         for name in ("status_code", "status", "code"):
             status = getattr(holder, name, None)
             wanted = int if name != "code" else HTTPStatus  # a bare `code` may be anything, an exit status too
-            if isinstance(status, wanted) and not isinstance(status, bool) and 400 <= status <= 599:
+            if isinstance(status, wanted) and 400 <= status <= 599:
                 return status
     return None
 
 
 def _by_status(status: int, error: BaseException) -> Failure:
-    if status == 404:
-        kind, words = ErrorType.NOT_FOUND, "was not found"
-    elif status in (401, 403):
-        kind, words = ErrorType.PERMISSION, "was not allowed"
-    elif status == 408:
-        kind, words = ErrorType.TIMEOUT, "timed out"
-    elif status == 429:
-        kind, words = ErrorType.RATE_LIMIT, "exceeded a rate limit"
-    elif status >= 500:
+    kind, words = _STATUSES.get(status, _REFUSED)
+    if status >= 500:
         kind, words = ErrorType.SERVER, "failed on the server"
-    else:
-        kind, words = ErrorType.VALIDATION, "was refused"
-    words, advice = f"the request {words} (HTTP {status})", None
+    words = f"the request {words} (HTTP {status})"
     if kind is ErrorType.VALIDATION:
-        said, advice = _response_text(error), OTHERWISE
-        words = f"{words}: {said}" if said else words
-    after = _retry_after(error) if status == 429 else None
-    cause = Cause.BROKEN if status >= 500 or status == 408 else Cause.NO_EFFECT
-    return Failure(fault_of(kind, words, suggestion=advice, retry_after=after), cause)
+        answer = _response_text(error)
+        words = f"{words}: {answer}" if answer else words
+        return Failure(fault_of(kind, words, suggestion=OTHERWISE), Cause.NO_EFFECT)
+    if kind is ErrorType.RATE_LIMIT:
+        after = _retry_after(error)
+        return Failure(fault_of(kind, words, retry_after=after), Cause.NO_EFFECT)
+    is_broken = kind in (ErrorType.SERVER, ErrorType.TIMEOUT)
+    return Failure(fault_of(kind, words), Cause.BROKEN if is_broken else Cause.NO_EFFECT)
 
 
 def _response_text(error: BaseException) -> str:
@@ -171,26 +183,19 @@ def _response_text(error: BaseException) -> str:
     """
     try:
         response = getattr(error, "response", None)
-        text = "" if getattr(response, "_content", None) is False else getattr(response, "text", "")
-        return spelt_out(in_one_line(text, _RESPONSE))[:_RESPONSE] if isinstance(text, str) else ""
+        text = getattr(response, "text", "") if getattr(response, "_content", None) is not False else ""
+        return spelt_out(in_one_line(text, _RESPONSE))[:_RESPONSE]
     except BaseException:  # noqa: BLE001 - the response's own code failed
         return ""
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Seconds from now: the header says them, or a date."""
+    """Seconds from now, where the header says them so."""
     for holder in (getattr(error, "response", None), error):
-        headers = getattr(holder, "headers", None)
-        if headers is None or (text := headers.get("Retry-After") or headers.get("retry-after")) is None:
-            continue
-        try:
-            seconds = float(text)
-        except ValueError:
-            try:
-                seconds = (parsedate_to_datetime(str(text)).astimezone(UTC) - datetime.now(UTC)).total_seconds()
-            except ValueError:
-                return None
-        return max(0.0, seconds) if math.isfinite(seconds) else None
+        headers = getattr(holder, "headers", None) or {}
+        text = headers.get("Retry-After") or headers.get("retry-after")
+        if text is not None and str(text).isdecimal():
+            return float(text)
     return None
 
 

@@ -6,9 +6,8 @@ in doubt. docs/contract.md shows the same table to people.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -59,31 +58,30 @@ class Verdict(Enum):
 
 
 _ERROR, _TEXT, _MAY, _IN_DOUBT = Verdict
+_ROWS: Final = {
+    # ................ not started, read-only, idempotent, other effects
+    Cause.NO_EFFECT: (_ERROR, _ERROR, _ERROR, _ERROR),
+    Cause.MISUSED: (_ERROR, _ERROR, _ERROR, _ERROR),
+    Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
+    Cause.BROKEN: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+    Cause.BLOCKED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+    Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
+    Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _IN_DOUBT),
+}
 TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
-    cause: dict(zip(Effects, row, strict=True))
-    for cause, row in {
-        # ................ not started, read-only, idempotent, other effects
-        Cause.NO_EFFECT: (_ERROR, _ERROR, _ERROR, _ERROR),
-        Cause.MISUSED: (_ERROR, _ERROR, _ERROR, _ERROR),
-        Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
-        Cause.BROKEN: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
-        Cause.BLOCKED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
-        Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
-        Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _IN_DOUBT),
-    }.items()
+    cause: dict(zip(Effects, row, strict=True)) for cause, row in _ROWS.items()
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A classified failure. `place` is where in the tool's own code an exception was raised, `file:line`; `again`: the
-    same call may run again.
-    """
+class Failure(msgspec.Struct, frozen=True):
+    """A classified failure."""
 
     fault: ErrorInfo
     cause: Cause
     place: str = ""
+    """Where in the tool's own code an exception was raised, `file:line`."""
     again: bool = False
+    """The same call may run again."""
 
     @property
     def malformed(self) -> bool:
@@ -93,25 +91,32 @@ class Failure:
 
 def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
     """The failure as it is recorded, by the table."""
-    fault, failure = failure.fault, replace(failure, again=_may_run_again(failure, effects))
+    again = _may_run_again(failure, effects)
+    fault = failure.fault
     if fault.error_type is ErrorType.IN_DOUBT:  # a tool says it of itself: whether it is one the table decides
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
-    if failure.cause in (Cause.NO_EFFECT, Cause.MISUSED) or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
-        fault = msgspec.structs.replace(fault, no_effect=True)
+    never_begun = failure.cause in (Cause.NO_EFFECT, Cause.MISUSED)
+    if never_begun or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
+        fault = _with(fault, no_effect=True)
+    recorded = _recorded(failure, fault, effects, tool)
+    return Failure(recorded, failure.cause, failure.place, again)
+
+
+def _recorded(failure: Failure, fault: ErrorInfo, effects: Effects, tool: str) -> ErrorInfo:
     match TABLE[failure.cause][effects]:
         case Verdict.ERROR:
-            return replace(failure, fault=fault)
+            return fault
         case Verdict.TEXT:
-            return replace(failure, fault=_as_text(fault))
+            return _as_text(fault)
         case Verdict.MAY_HAVE_HAPPENED:
             told = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
-            message = clean(f"{tool} had started and may have taken effect: {fault.message}", MESSAGE)
-            return replace(failure, fault=msgspec.structs.replace(told, message=message, suggestion=FIND_OUT))
+            words = f"{tool} had started and may have taken effect: {fault.message}"
+            return _with(told, message=clean(words, MESSAGE), suggestion=FIND_OUT)
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
             words = f"{tool} started and may have taken effect: {fault.message}{where}"
             cause = fault if failure.malformed else _as_text(fault)
-            return replace(failure, fault=fault_of(ErrorType.IN_DOUBT, words, cause=cause))
+            return fault_of(ErrorType.IN_DOUBT, words, cause=cause)
 
 
 def _may_run_again(failure: Failure, effects: Effects) -> bool:
@@ -123,12 +128,22 @@ def _may_run_again(failure: Failure, effects: Effects) -> bool:
     if kind is ErrorType.RATE_LIMIT:
         return cause in (Cause.NO_EFFECT, Cause.DECLARED)
     if kind in (ErrorType.TIMEOUT, ErrorType.SERVER):
-        return cause is Cause.NO_EFFECT or (cause is Cause.BROKEN and effects is not Effects.OTHER)
+        is_harmless = cause is Cause.BROKEN and effects is not Effects.OTHER
+        return cause is Cause.NO_EFFECT or is_harmless
     return cause is Cause.UNDECLARED and effects is Effects.IDEMPOTENT
 
 
 def reported(fault: ErrorInfo) -> Failure:
-    """What the tool itself says of a failure, as a ToolError or in a result."""
+    """What the tool itself says of a failure, as a ToolError or in a result; its fields may be anything by now."""
+    fault = fault_of(
+        fault.error_type,
+        fault.message,
+        suggestion=fault.suggestion,
+        recoverable=fault.recoverable,
+        invalid_fields=fault.invalid_fields,
+        retry_after=fault.retry_after,
+        no_effect=fault.no_effect,
+    )
     if fault.no_effect:
         return Failure(fault, Cause.NO_EFFECT)
     unsure = fault.error_type in (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)
@@ -140,46 +155,32 @@ def malformed(words: str, cause: Cause = Cause.MALFORMED) -> Failure:
     return Failure(fault_of(ErrorType.SERVER, words, suggestion=A_BUG, recoverable=False), cause)
 
 
-def cleaned(fault: ErrorInfo) -> ErrorInfo:
-    """A fault that a tool wrote, with clean words and a suggestion in any case."""
-    return fault_of(
-        fault.error_type,
-        fault.message,
-        suggestion=fault.suggestion,
-        recoverable=fault.recoverable,
-        invalid_fields=fault.invalid_fields,
-        retry_after=fault.retry_after,
-        no_effect=fault.no_effect,
-    )
-
-
 def fault_of(
     kind: ErrorType,
     message: str,
     *,
     suggestion: str | None = None,
-    recoverable: bool | None = None,
     invalid_fields: tuple[str, ...] = (),
-    retry_after: float | None = None,
-    no_effect: bool | None = None,
-    cause: ErrorInfo | None = None,
+    **about: Any,
 ) -> ErrorInfo:
-    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when None."""
-    advice = OTHERWISE if recoverable and kind is ErrorType.UNKNOWN else BY_TYPE[kind]
+    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when it is not given."""
+    advice = BY_TYPE[kind]
+    if kind is ErrorType.UNKNOWN and about.get("recoverable"):
+        advice = OTHERWISE
     return ErrorInfo(
         error_type=kind,
         message=clean(message, MESSAGE) or kind.value,
-        recoverable=recoverable,
         suggestion=clean(suggestion, MESSAGE) if suggestion else advice,
         invalid_fields=tuple(clean(name, 200) for name in invalid_fields[:50]),
-        retry_after=retry_after,
-        no_effect=no_effect,
-        cause=cause,
+        **about,
     )
 
 
 def _as_text(fault: ErrorInfo) -> ErrorInfo:
     """The same fault, from which the model may recover."""
-    given = fault.suggestion != BY_TYPE[ErrorType.UNKNOWN]
-    advice = fault.suggestion if given else OTHERWISE
-    return msgspec.structs.replace(fault, recoverable=True, suggestion=advice)
+    is_given = fault.suggestion != BY_TYPE[ErrorType.UNKNOWN]
+    return _with(fault, recoverable=True, suggestion=fault.suggestion if is_given else OTHERWISE)
+
+
+def _with(fault: ErrorInfo, **changed: Any) -> ErrorInfo:
+    return msgspec.structs.replace(fault, **changed)

@@ -9,74 +9,88 @@ from haltpoint.chain.model.canonical import words_of
 from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint_tool_worker.results.failures import MESSAGE
 
-KNOWN: Final = frozenset(
-    ("success", "ok", "isError", "is_error", "error", "requires_confirmation", "requiresConfirmation")
-)
+KNOWN: Final = frozenset(("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation"))
 """The keys by which a result speaks of itself: one without any of them is data."""
+_NO_REASON: Final = "the tool reported a failure without a reason"
 
-_WORDS = ("error", "message")
-_ABOUT: Final = frozenset(
-    ("success", "ok", "is_error", "error", "message", "error_type", "type", "suggestion", "hint", "recoverable", "code",
-     "error_code", "status", "status_code", "details", "detail", "error_description", "invalid_fields", "retry_after",
-     "no_effect", "timestamp", "path", "request_id", "trace_id")
-)  # fmt: skip
-"""The keys of an error, in any case: a text as `error` beside another key is data."""
+Fields = dict[str, Any]
 
 
-def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> dict[str, Any] | None:
+def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields | None:
     """The fields of an outcome that `raw` stands for; None when it is data.
 
-    `declared` are the fields of the tool's own result type: those are data, whatever they are called. Where there are
-    none, a text as `error`, or an object with a `message`, with nothing but an error beside it says that the call
-    failed, unless `success`, `ok` or `isError` says that it did not.
+    `declared` are the fields of the tool's own result type: those are data, whatever they are called.
     """
-    said = {key: raw[key] for key in raw if isinstance(key, str) and key not in declared}
-    if _first(said, "requires_confirmation", "requiresConfirmation") is True and (asked := _confirmation(said)):
-        return {"success": True, "next_action": NextAction.CONFIRMATION_NEEDED, "confirmation": asked}
-    failed = said.get("ok") is False or _first(said, "isError", "is_error") is True
-    fine = said.get("success") is True or said.get("ok") is True or _first(said, "isError", "is_error") is False
-    about = {words_of(key) for key, value in said.items() if value is not None}
-    text = said.get("error") if about <= _ABOUT and not (declared or fine) else None
-    words = text.get("message") if isinstance(text, Mapping) else text
-    alone = isinstance(words, str) and words.strip() != ""
-    if said.get("success") is False or alone or (failed and any(said.get(key) for key in _WORDS)):
-        return {"success": False, "next_action": NextAction.ERROR, "error": _error(said)}
+    if KNOWN.isdisjoint(raw):
+        return None
+    fields = _in_snake_case(raw, declared)
+    if fields.get("requires_confirmation") is True:
+        confirmation = _confirmation(fields)
+        if confirmation is not None:
+            asked = NextAction.CONFIRMATION_NEEDED
+            return {"success": True, "next_action": asked, "confirmation": confirmation}
+    has_words = bool(fields.get("error") or fields.get("message"))
+    is_fault = fields.get("ok") is False or fields.get("is_error") is True
+    if fields.get("success") is False or (is_fault and has_words):
+        return {"success": False, "next_action": NextAction.ERROR, "error": _error(fields)}
     return None
 
 
-def _confirmation(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    action, target, message = (said.get(key) for key in ("action", "target", "message"))
+def _in_snake_case(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields:
+    """What is said in snake_case or camelCase, without what is None."""
+    fields = {}
+    for key, value in raw.items():
+        if isinstance(key, str) and key not in declared and value is not None:
+            fields[words_of(key)] = value
+    return fields
+
+
+def _confirmation(fields: Fields) -> Fields | None:
+    action, message, target = fields.get("action"), fields.get("message"), fields.get("target")
     if isinstance(target, str):
         target = {"id": target}
-    if not (isinstance(action, str) and isinstance(target, Mapping) and isinstance(message, str)):
+    if not isinstance(target, Mapping) or not _are_texts(action, message):
         return None
-    told = {key: str(value) for key in ("id", "name", "type") if (value := target.get(key)) is not None}
-    preview = said.get("preview")
-    found = {"action": action, "target": {"id": told.get("name", action), **told}, "message": message}
-    return {**found, "preview": preview} if isinstance(preview, str) else found
+    about = {key: str(target[key]) for key in ("id", "name", "type") if target.get(key) is not None}
+    about.setdefault("id", about.get("name", str(action)))
+    confirmation: Fields = {"action": action, "target": about, "message": message}
+    if _are_texts(fields.get("preview")):
+        confirmation["preview"] = fields["preview"]
+    return confirmation
 
 
-def _error(said: Mapping[str, Any]) -> dict[str, Any]:
-    inner = said.get("error")
+def _error(fields: Fields) -> Fields:
+    inner = fields.pop("error", None)
     if isinstance(inner, Mapping):  # {"success": false, "error": {"message": ..., "error_type": ...}}
-        said = {**said, **{key: value for key, value in inner.items() if isinstance(key, str)}, "error": None}
-    words = dict.fromkeys(str(value)[:MESSAGE] for key in _WORDS if (value := said.get(key)))
-    kind = str(_first(said, "error_type", "errorType")).upper()
-    typed = kind in ErrorType.__members__
-    fields = _first(said, "invalid_fields", "invalidFields")
-    after = _first(said, "retry_after", "retryAfter")
-    usable = isinstance(after, int | float) and not isinstance(after, bool) and 0 <= after < float("inf")
-    recoverable, suggestion = said.get("recoverable"), said.get("suggestion")
-    return {
-        "error_type": kind if typed else ErrorType.UNKNOWN,
-        "message": ": ".join(words) or "the tool reported a failure without a reason",
-        "recoverable": recoverable if isinstance(recoverable, bool) else None if typed else True,
-        "suggestion": suggestion[:MESSAGE] if isinstance(suggestion, str) else None,
-        "invalid_fields": [str(one)[:MESSAGE] for one in fields[:50]] if isinstance(fields, list | tuple) else [],
-        "retry_after": after if usable else None,
-        "no_effect": True if _first(said, "no_effect", "noEffect") is True else None,
+        fields |= _in_snake_case(inner, frozenset())
+        inner = fields.get("error")
+    words = [str(text)[:MESSAGE] for text in (inner, fields.get("message")) if text]
+    kind = str(fields.get("error_type")).upper()
+    is_typed = kind in ErrorType.__members__
+    error: Fields = {
+        "error_type": kind if is_typed else ErrorType.UNKNOWN,
+        "message": ": ".join(dict.fromkeys(words)) or _NO_REASON,
+        "recoverable": None if is_typed else True,
     }
+    if isinstance(fields.get("recoverable"), bool):
+        error["recoverable"] = fields["recoverable"]
+    if _are_texts(fields.get("suggestion")):
+        error["suggestion"] = fields["suggestion"][:MESSAGE]
+    if isinstance(fields.get("invalid_fields"), list | tuple):
+        error["invalid_fields"] = [str(name)[:MESSAGE] for name in fields["invalid_fields"][:50]]
+    if _is_time(fields.get("retry_after")):
+        error["retry_after"] = fields["retry_after"]
+    if fields.get("no_effect") is True:
+        error["no_effect"] = True
+    return error
 
 
-def _first(said: Mapping[str, Any], *names: str) -> Any:
-    return next((said[name] for name in names if said.get(name) is not None), None)
+def _are_texts(*values: object) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _is_time(value: object) -> bool:
+    """Whether it is a number of seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < float("inf")

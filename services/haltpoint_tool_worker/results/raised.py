@@ -41,10 +41,14 @@ def _place(error: BaseException, tool: Tool) -> str:
     """`file:line` of the innermost frame in the package of the tool's function; "" when there is none. Python raises
     another exception in place of a coroutine's StopIteration, and those of a group need not have been raised.
     """
-    home = str(getattr(tool.function, "__module__", "")).partition(".")[0]
-    found = ""
-    for one in (error.__cause__, error, next(leaves(error))):
-        for frame, line in traceback.walk_tb(None if one is None else one.__traceback__):
-            if str(frame.f_globals.get("__name__")).partition(".")[0] == home:
-                found = f"{Path(frame.f_code.co_filename).name}:{line}"
-    return found
+    home = _package(getattr(tool.function, "__module__", ""))
+    place = ""
+    for raised in filter(None, (error.__cause__, error, next(leaves(error)))):
+        for frame, line in traceback.walk_tb(raised.__traceback__):
+            if _package(frame.f_globals.get("__name__")) == home:
+                place = f"{Path(frame.f_code.co_filename).name}:{line}"
+    return place
+
+
+def _package(module: object) -> str:
+    return str(module).partition(".")[0]

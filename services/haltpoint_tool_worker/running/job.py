@@ -19,16 +19,7 @@ from haltpoint_tool_worker.running.runner import Run, Stopped
 
 
 class Job(Struct, eq=False):
-    """`leased_at` is when its lease was renewed last, or earlier (monotonic clock). `epoch` is 0 until it is claimed.
-    `begun`: a worker may have started it before. `claiming`: the epoch may be another one already. `lost`: not ours any
-    more. `cancelled`: its chain is.
-
-    `repeatable` holds when both the plan and the tool say so. `runs` are its tool and the hooks around it, as far as
-    they were begun. `if_blocked` makes what is recorded when it blocks the event loop for good; None before it has
-    begun and when it has ended. `left`: its tool does not end, and another task does the rest. `ran`: it has a slot.
-    `limited` is the limit that holds it back; `place` is what it has of limits, since `placed_at` (monotonic clock);
-    `effect` is what it has reserved (E6). `told_at` is when its progress was shown last (monotonic clock).
-    """
+    """A call in our hands. Moments are of the monotonic clock, but for `began_ms`."""
 
     ref: EntryRef
     request: ToolRequested.Data
@@ -36,22 +27,40 @@ class Job(Struct, eq=False):
     trace: str | None
     deliveries: int
     leased_at: float
+    """When its lease was renewed last, or earlier."""
     begun: bool = False
+    """A worker may have started it before."""
     repeatable: bool = False
+    """Both the plan and the tool say that it may run again."""
     epoch: int = 0
+    """That of our claim; 0 until it is claimed."""
     claiming: bool = False
+    """The epoch may be another one already."""
     lost: bool = False
+    """It is not ours any more."""
     cancelled: bool = False
+    """Its chain is cancelled."""
     runs: list[Run] = field(default_factory=list)
+    """Its tool and the hooks around it, as far as they were begun."""
     if_blocked: Callable[[], Finished] | None = None
+    """Makes what is recorded when it blocks the event loop for good; None before it has begun and when it has ended."""
     span: Span | None = None
     left: bool = False
+    """Its tool does not end, and another task does the rest."""
     ran: bool = False
+    """It has a slot."""
+    began_ms: int = 0
+    """When our work on it began."""
     limited: str = ""
+    """The limit that holds it back."""
     place: Place | None = None
+    """What it has of limits."""
     placed_at: float = 0.0
+    """Since when."""
     effect: OwnEffect | None = None
+    """What it has reserved (E6)."""
     told_at: float = 0.0
+    """When its progress was shown last."""
 
     @property
     def time_left(self) -> float:

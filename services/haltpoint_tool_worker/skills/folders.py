@@ -4,7 +4,6 @@ out step by step.
     skills/                              HALTPOINT_SKILLS=skills
       reply-in-the-house-style/
         SKILL.md                         front matter (name, description, ...), then the instructions
-        examples.md                      files beside it are named, not read
       tell-somebody/
         SKILL.md                         the same; the text behind the front matter is for people
         plan.json                        its steps: a literal plan with {"$from": "input.NAME"} for arguments
@@ -12,7 +11,6 @@ out step by step.
 The folders are read once, when the worker starts. Whoever may write there decides what models are told.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +38,6 @@ MAX_INSTRUCTIONS: Final = 10_000
 """Characters of a skill's instructions: a prompt shows so much of a result, and instructions must not be cut."""
 
 _MAX_FILE: Final = 64 * 1024
-_MAX_FILES: Final = 100
 _NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 _INPUT: Final[dict[str, Any]] = {
     "type": "object",
@@ -81,23 +78,33 @@ def check_skills(tools: Iterable[Tool]) -> None:
     """Refuse a skill that does not declare what its tools do, as far as these are tools of this worker; by the whole
     catalogue such a skill is internal. Raises HaltpointError HP-034.
     """
-    found = {tool.spec.name: tool for tool in tools}
-    specs = {name: tool.spec for name, tool in found.items()}
-    for name, spec in specs.items():
-        if faults := skill_faults(spec, specs):
-            raise unusable(found[name].place, "; ".join(faults))
+    by_name = {tool.spec.name: tool for tool in tools}
+    specs = {name: tool.spec for name, tool in by_name.items()}
+    for name, tool in by_name.items():
+        faults = skill_faults(specs[name], specs)
+        if faults:
+            raise unusable(tool.place, "; ".join(faults))
 
 
 def skills_in(directories: Sequence[Path]) -> list[Tool]:
     """The skills of these directories, by name. Raises HaltpointError HP-034 for the first that cannot be used."""
-    return [_skill(folder) for directory in directories for folder in _folders(directory.expanduser())]
+    skills: list[Tool] = []
+    for directory in directories:
+        skills += [_skill(folder) for folder in _folders(directory.expanduser())]
+    return skills
+
+
+def unusable(place: Path | str, why: str) -> HaltpointError:
+    """The error about one of them, HP-034."""
+    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Fix or remove it")
 
 
 def _folders(directory: Path) -> list[Path]:
     try:
-        return sorted(each for each in directory.iterdir() if (each / SKILL_FILE).is_file())
+        folders = [folder for folder in directory.iterdir() if (folder / SKILL_FILE).is_file()]
     except OSError as error:
         raise unusable(directory, f"the directory cannot be read: {error.strerror}") from None
+    return sorted(folders)
 
 
 def _skill(folder: Path) -> Tool:
@@ -118,11 +125,13 @@ def _skill(folder: Path) -> Tool:
     )
     inputs = replace(_inputs(folder, spec), not_targets=head.not_targets)
     if (folder / PLAN_FILE).is_file():
-        plan = _plan(folder, spec)
-        spec, function = msgspec.structs.replace(spec, plan=plan, read_only=head.read_only), _admit
+        plan, function = _plan(folder, spec), _admit
+        spec = msgspec.structs.replace(spec, plan=plan, read_only=head.read_only)
     else:
-        spec, function = msgspec.structs.replace(spec, read_only=True), _instruct(folder, head.name, text)
-    return Tool(spec, function, inputs, Output(), is_async=True, place=str(folder / SKILL_FILE))
+        function = _instruct(folder, head.name, text)
+        spec = msgspec.structs.replace(spec, read_only=True)
+    place = str(folder / SKILL_FILE)
+    return Tool(spec, function, inputs, Output(), is_async=True, place=place)
 
 
 def _instruct(folder: Path, name: str, text: str) -> Function:
@@ -136,7 +145,7 @@ def _instruct(folder: Path, name: str, text: str) -> Function:
         success=True,
         next_action=NextAction.CONTINUE,
         instruction_for_ai=_TELLING,
-        data={"skill": name, "instructions": text, "files": _files(folder)},
+        data={"skill": name, "instructions": text},
     )
 
     async def instruct(arguments: dict[str, Any]) -> ToolResult[dict[str, Any]]:  # noqa: ARG001 - checked, and recorded
@@ -151,47 +160,53 @@ async def _admit(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plan(folder: Path, spec: ToolSpec) -> Plan:
-    file = folder / PLAN_FILE
     try:
-        if file.stat().st_size > _MAX_FILE:
-            raise unusable(folder, f"{PLAN_FILE} has more than {_MAX_FILE} bytes")
-        plan = door(Plan).validate_json(file.read_bytes())
-    except OSError as error:
-        raise unusable(folder, f"{PLAN_FILE} cannot be read: {error.strerror}") from None
+        plan = door(Plan).validate_json(_text(folder, PLAN_FILE))
     except ValidationError as error:
-        raise unusable(folder, f"{PLAN_FILE}: {'; '.join(_problem(dict(one)) for one in error.errors())}") from None
-    if faults := template_faults(plan, spec.parameters):
+        raise unusable(folder, f"{PLAN_FILE}: {_problems(error)}") from None
+    faults = template_faults(plan, spec.parameters)
+    if faults:
         raise unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
     return plan
 
 
 def _read(folder: Path) -> tuple[Head, str]:
-    file = folder / SKILL_FILE
     try:
-        if file.stat().st_size > _MAX_FILE:
-            raise unusable(folder, f"{SKILL_FILE} has more than {_MAX_FILE} bytes")
-        fields, text = split(file.read_text("utf-8"))
+        fields, text = split(_text(folder, SKILL_FILE))
         head = Head.model_validate(fields)
-    except OSError as error:
-        raise unusable(folder, f"{SKILL_FILE} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise unusable(folder, f"{SKILL_FILE} is not UTF-8 text") from None
     except FrontMatterError as error:
         raise unusable(folder, str(error)) from None
     except ValidationError as error:
-        raise unusable(folder, "; ".join(_problem(dict(one)) for one in error.errors())) from None
+        raise unusable(folder, _problems(error)) from None
     if head.name != folder.name:
         raise unusable(folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}")
     return head, text
 
 
-def _problem(error: dict[str, Any]) -> str:
-    where = ".".join(map(str, error["loc"]))
-    if error["type"] == "extra_forbidden":
-        return f"{where} is not a known field; fields of other programs belong under metadata"
-    if error["type"] == "missing":
-        return f"it has no {where}"
-    return f"{where}: {error['msg']}"
+def _text(folder: Path, name: str) -> str:
+    """One of its two files."""
+    try:
+        content = (folder / name).read_bytes()
+        if len(content) > _MAX_FILE:
+            raise unusable(folder, f"{name} has more than {_MAX_FILE} bytes")
+        return content.decode()
+    except OSError as error:
+        raise unusable(folder, f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise unusable(folder, f"{name} is not UTF-8 text") from None
+
+
+def _problems(error: ValidationError) -> str:
+    words = []
+    for problem in error.errors(include_url=False):
+        where = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "extra_forbidden":
+            words.append(f"{where} is not a known field; fields of other programs belong under metadata")
+        elif problem["type"] == "missing":
+            words.append(f"it has no {where}")
+        else:
+            words.append(f"{where}: {problem['msg']}")
+    return "; ".join(words)
 
 
 def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
@@ -205,25 +220,10 @@ def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
         raise unusable(folder, 'parameters must describe an object: {"type": "object", "properties": {...}}')
 
     def checked(arguments: dict[str, Any]) -> dict[str, Any]:
-        if faults := argument_faults(spec, arguments):
+        faults = argument_faults(spec, arguments)
+        if faults:
             raise ValueError("; ".join(faults))
         return arguments
 
-    return Inputs(RootModel[Annotated[dict[str, Any], AfterValidator(checked)]], {"root": "arguments"}, None, schema)
-
-
-def _files(folder: Path) -> list[str]:
-    """The names of the files beside the SKILL.md, hidden ones left out, in order."""
-    names: list[str] = []
-    for place, inner, files in os.walk(folder):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        names += [(Path(place) / name).relative_to(folder).as_posix() for name in files if not name.startswith(".")]
-        if len(names) > _MAX_FILES:
-            break
-    names.remove(SKILL_FILE)
-    return sorted(names)[:_MAX_FILES]
-
-
-def unusable(place: Path | str, why: str) -> HaltpointError:
-    """The error about one of them, HP-034."""
-    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Fix or remove it")
+    model = RootModel[Annotated[dict[str, Any], AfterValidator(checked)]]
+    return Inputs(model, {"root": "arguments"}, None, schema)

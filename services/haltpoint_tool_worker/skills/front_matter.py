@@ -37,10 +37,11 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != FENCE:
         raise FrontMatterError(f"line 1: a SKILL.md begins with a line of three dashes ({FENCE})")
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE), None)
-    if end is None:
-        raise FrontMatterError(f"line 1: the front matter has no end: a second line of three dashes ({FENCE})")
-    return _fields("\n".join(lines[1:end])), "\n".join(lines[end + 1 :]).strip()
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() == FENCE:
+            text = "\n".join(lines[number + 1 :])
+            return _fields("\n".join(lines[1:number])), text.strip()
+    raise FrontMatterError(f"line 1: the front matter has no end: a second line of three dashes ({FENCE})")
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class Confirmation(Contract):
 
 class HookVerdict(StrEnum):
     """What became of a hook. `approved`: it asked, and a person had approved this very call. `passed` and `refused`: it
-    failed, and the call continued without it (open) or not at all (closed). `would_ask`: a rule that only reports (G4).
+    failed, and the call continued without it (open) or not at all (closed).
     """
 
     ALLOW = "allow"
@@ -161,7 +161,6 @@ class HookVerdict(StrEnum):
     APPROVED = "approved"
     PASSED = "passed"
     REFUSED = "refused"
-    WOULD_ASK = "would_ask"
 
 
 class HookRecord(Contract):

@@ -14,7 +14,6 @@ from haltpoint.chain.checks.templates import (
     skill_faults,
     template_faults,
     with_skills,
-    with_those_inside,
 )
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Report, StartChild
@@ -26,7 +25,7 @@ from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern, Treatment
 from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolKind, ToolSpec
-from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
@@ -166,9 +165,9 @@ def declared(steps: Plan, *specs: ToolSpec, **more: Any) -> str:
     [
         ({"read_only": True}, "read_only: wipe has effects"),
         ({"repeats": True}, "repeats: wipe does not say so"),
-        ({"destructive": False}, "destructive: wipe says so; write `destructive: true`"),
-        ({"internal": False}, "internal: wipe says so; write `internal: true`"),
-        ({"may_clarify": False}, "may_clarify: wipe says so; write `may_clarify: true`"),
+        ({"destructive": False}, "destructive: wipe says so; say so, too"),
+        ({"internal": False}, "internal: wipe says so; say so, too"),
+        ({"may_clarify": False}, "may_clarify: wipe says so; say so, too"),
     ],
 )
 def test_a_skill_declares_what_its_tools_do(flag: dict[str, bool], fault: str) -> None:
@@ -277,67 +276,14 @@ def test_c6_what_the_author_wrote_and_what_an_origin_gives_needs_no_mark(argumen
     assert declared(posting(arguments), LETTER) == ""
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"letter": {"to": {"$from": "echo.data.words"}}},
-        {"letter": {"to": {"$from": "echo.data.selected.id"}}},
-        {"letter": {"to": {"$from": "echo.data.said"}}},
-        {"letter": {"$from": "echo.data"}},
-        {"letter": {"to": {"$from": "find.data.name"}}},
-        {"letter": {"to": {"$from": "find.error.message"}}},
-        {"letter": {"to": {"$from": "mixed.data.id"}}},
-        {"letter": {"to": {"$from": "person.data.answer"}}},
-        {"letter": {"$from": "find.data"}},
-        {"copies": [{"to": {"$from": "find.data.id"}}]},
-        {"copies": {"$from": "find.data.all"}, "tags": [{"$from": "echo.data.tags[0]"}]},
-        {"tags": {"$from": "find.data.all"}},
-    ],
-)
-def test_c6_no_skill_makes_an_origin_of_what_another_tool_gives_back(arguments: dict[str, Any]) -> None:
-    """What it gives back may be what a model has put in."""
-    assert "and has no such source" in declared(posting(arguments), LETTER)
-
-
-def test_c6_the_whole_of_a_result_is_an_origin_too() -> None:
-    whole = ToolSpec(name="post", provenance={"letter": ("find",)})
-    assert declared(posting({"letter": {"$from": "find.data"}}), whole) == ""
-    assert declared(posting({"letter": {"$from": "find.data.letter"}}), whole) != ""
-
-
-def test_c6_a_skill_within_a_skill_makes_no_origin_either() -> None:
-    inner = skill("passes", plan(tool_step("a", call("send", to=WHO))), provenance={"who": ("find.id",)})
-    outer = plan(
-        tool_step("echo", call("echo", words=WHO)),
-        tool_step("a", call("passes", who={"$from": "echo.data.words"}), after=("echo",)),
-    )
-    assert "becomes who of passes" in declared(outer, ToolSpec(name="echo"), inner)
-
-
 MAIL = spec("mail", foreign=("mails[].sender",))
 READS = tool_step("a", call("mail"))
-WHOLE = "write `foreign: ['']`"
 
 
-@pytest.mark.parametrize(
-    ("steps", "foreign", "fault"),
-    [
-        (plan(READS), ("mails[].sender",), ""),
-        (plan(READS), ("",), ""),
-        (plan(READS), (), "strangers write mails[].sender in the result of mail; write `foreign: ['mails[].sender']`"),
-        (plan(tool_step("a", call("find"))), (), ""),
-        (plan(READS, tool_step("b", call("find", q={"$from": "a.data.mails[0].id"}))), ("mails[].sender",), ""),
-        (plan(READS, tool_step("b", call("find", q={"$from": "a.data.mails[0].sender"}))), ("mails[].sender",), WHOLE),
-        (plan(READS, tool_step("b", call("find", q={"$from": "a.data"}))), ("mails[].sender",), WHOLE),
-        (plan(READS, tool_step("b", call("find", q={"$from": "a.data"}))), ("",), ""),
-    ],
-)
-def test_c13_what_strangers_write_stays_theirs_in_the_result_of_a_skill(
-    steps: Plan, foreign: tuple[str, ...], fault: str
-) -> None:
-    found = declared(steps, MAIL, foreign=foreign)
-    assert fault in found
-    assert bool(found) == bool(fault)
+@pytest.mark.parametrize("foreign", [("mails[].sender",), ("",)])
+def test_c13_a_skill_says_that_strangers_write_what_its_tools_say_they_write(foreign: tuple[str, ...]) -> None:
+    assert declared(plan(READS), MAIL, foreign=foreign) == ""
+    assert declared(plan(READS), MAIL) == "foreign: mail says so; say so, too"
 
 
 def test_c13_what_strangers_write_feeds_no_marked_place() -> None:
@@ -357,18 +303,6 @@ def posting(arguments: dict[str, Any]) -> Plan:
         tool_step("person", call("askHuman", question="Who?")),
         tool_step("post", ProposedCall(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
     )
-
-
-def test_c2_a_skill_promises_nothing_that_is_skipped_when_a_step_of_it_fails() -> None:
-    find = tool_step("find", call("find", query={"$from": "input.who"}), on_failure=OnFailure.CONTINUE)
-    send = tool_step("send", call("send", to={"$from": "find.data.id"}), after=("find",))
-    note = tool_step("note", call("note", sent={"$from": "send.data"}), after=("send",))
-    log = tool_step("log", call("log"), after=("find",))
-    tidy = tool_step("tidy", call("tidy"), may_fail=True)
-    care = {"care": skill("care", plan(note, send, find, log, tidy))}
-
-    assert with_those_inside(("care",), care) == {"care", "log"}
-    assert with_those_inside(("tell",), {"tell": skill()}) == {"tell", "find", "send"}
 
 
 # ---- a call and its chain -------------------------------------------------------------------------------------------

@@ -8,14 +8,11 @@ import ssl
 import subprocess
 import urllib.error
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from email.message import Message
-from email.utils import format_datetime
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
-import jsonschema
 import pytest
 import redis
 from hypothesis import given
@@ -82,7 +79,6 @@ TABLE: list[tuple[BaseException, str, bool]] = [
     (httpx.RemoteProtocolError("broken"), "SERVER", True),
     (ConnectionResetError(104, "reset"), "SERVER", True),
     (invalid(Address, {"number": "x"}), "VALIDATION", True),
-    (jsonschema.ValidationError("x", validator="minLength", path=["name"]), "VALIDATION", True),
     (ExceptionGroup("several", [ExceptionGroup("inner", [http_error(404)])]), "NOT_FOUND", True),
     (KeyError("id"), "UNKNOWN", False),
     (SystemExit(1), "UNKNOWN", False),
@@ -164,11 +160,9 @@ def test_the_words_of_other_responses_are_not_told(status: int) -> None:
     assert "<html>" not in classify(httpx.HTTPStatusError("x", request=request, response=response)).fault.message
 
 
-def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+def test_retry_after_is_read_as_seconds() -> None:
     assert classify(http_error(429, **{"Retry-After": "7"})).fault.retry_after == 7
-    assert 90 < (classify(http_error(429, **{"Retry-After": later})).fault.retry_after or 0) < 101
-    for useless in ("soon", "nan", "-3"):
+    for useless in ("soon", "nan", "-3", "Thu, 26 Nov 2026 18:54:03 GMT"):
         assert not classify(http_error(429, **{"Retry-After": useless})).fault.retry_after
 
 

@@ -5,16 +5,11 @@ from typing import Any
 from haltpoint import hook
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import DeedWords, ToolResult
-from tests.unit.tool_worker import test_hooks
-from tests.unit.tool_worker.test_hooks import post, pre
+from tests.unit.tool_worker.test_hooks import post, pre, run_call
 
 
 async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
-    paper = test_hooks.Paper()
-    await test_hooks.run_call(name, arguments, *hooks, receipt_store=paper)
-    (finished,) = paper.finished
-    assert finished.metadata is not None
-    return finished.metadata.deed
+    return (await run_call(name, arguments, *hooks)).metadata.deed
 
 
 async def test_a_success_with_an_effect_is_told_with_its_target() -> None:

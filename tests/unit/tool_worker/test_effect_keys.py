@@ -1,28 +1,22 @@
 """What a worker makes of an effect that another call has (CONTRACT E6)."""
 
 import json
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from haltpoint import hook
-from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.limits.effects import OwnEffect, Prior, Reservation, Standing
 from haltpoint.runtime.store.receipts import Finished
-from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Tool, ToolError, register
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
-from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Runner
-from tests.support.limits import PaperLimits, unlimited
-from tests.unit.tool_worker.test_hooks import Paper, declared, post
+from tests.support.limits import PaperLimits
+from tests.unit.tool_worker.calling import Call
+from tests.unit.tool_worker.test_hooks import declared, post
 
 RAN: list[str] = []
 
@@ -80,26 +74,16 @@ async def run_call(
     begun: bool = False,
     **order: Any,
 ) -> Finished:
-    registry, runner, limits = Registry(), Runner(), PaperLimits()
+    registry, limits = Registry(), PaperLimits()
     for one in {tool.name: tool, "pay": PAY}.values():
         registry.add(one)
-    registry.surround([declared(one) for one in hooks], ())
-    given: dict[str, Any] = {"attempt": 1, "tenant": "acme"} | order
-    request = ToolRequested.Data(
-        action_id="c.s.1",
-        tool=tool.name,
-        timeout=tool.spec.timeout,
-        deadline=time.time_ns() // 1_000_000 + 20_000,
-        **given,
-    )
-    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic(), begun)
+    registry.surround([declared(one) for one in hooks])
     keys = EffectKeys(paper, limits)  # type: ignore[arg-type]
-    pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, unlimited(), keys)  # type: ignore[arg-type]
-    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
-    runner.close()
-    assert finished is not None
-    if job.effect is not None:
-        pipeline.recorded(job, finished)
+    given: dict[str, Any] = {"attempt": 1, "tenant": "acme", "repeatable": False} | order
+    call = Call(registry, tool.name, arguments, effects=keys, begun=begun, **given)
+    finished = await call.receipt()
+    if call.job.effect is not None:
+        call.pipeline.recorded(call.job, finished)
     return finished
 
 

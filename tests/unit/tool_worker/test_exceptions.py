@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -15,24 +14,13 @@ import structlog
 from pydantic import BaseModel, TypeAdapter
 
 from haltpoint import Ctx
-from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Option, Target
-from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished
-from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
-from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import TABLE, Cause, Effects, Verdict
-from haltpoint_tool_worker.results.no_effect import exceptions_named, exceptions_of
-from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Runner
-from tests.support.limits import no_effects, unlimited
 from tests.unit.tool_worker import hostile
+from tests.unit.tool_worker.calling import receipt_of
 from tests.unit.tool_worker.test_classify import http_error
-from tests.unit.tool_worker.test_hooks import Paper
 
 
 class RefusedError(Exception):
@@ -115,25 +103,6 @@ def raising(make: Callable[[], BaseException], *, after: bool, is_async: bool, *
     return register(act_later if is_async else act, name="book", **traits)
 
 
-async def run_call(tool: Tool, arguments: str = "{}", *, no_effect: Any = (), **order: Any) -> Finished:
-    registry, paper, runner = Registry(), Paper(), Runner()
-    registry.add(tool, None, no_effect)
-    request = ToolRequested.Data(
-        action_id="c.s.1",
-        tool=tool.spec.name,
-        repeatable=tool.spec.repeatable,
-        timeout=tool.spec.timeout,
-        deadline=time.time_ns() // 1_000_000 + 20_000,
-        **order,
-    )
-    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
-    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited(), no_effects())  # type: ignore[arg-type]
-    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
-    runner.close()
-    assert finished is not None
-    return finished
-
-
 def fault_of(finished: Finished) -> ErrorInfo:
     assert finished.outcome.error is not None
     return finished.outcome.error
@@ -165,7 +134,7 @@ async def test_e5_every_exception_is_told_by_the_table_and_none_is_silent(
     make, cause = RAISES[name]
     tool = raising(make, after=after, is_async=is_async, **DECLARED[effects])
     with structlog.testing.capture_logs() as lines:
-        fault = fault_of(await run_call(tool))
+        fault = fault_of(await receipt_of(tool))
     assert_told(fault, TABLE[cause][effects])
     assert bool(fault.no_effect) == (effects is Effects.READ_ONLY or cause is Cause.NO_EFFECT)
     assert bool(DONE) == after
@@ -175,13 +144,11 @@ async def test_e5_every_exception_is_told_by_the_table_and_none_is_silent(
 
 
 @pytest.mark.parametrize("effects", DECLARED)
-@pytest.mark.parametrize("where", ["tool", "module", "deployment"])
-async def test_e5_a_declared_exception_says_that_nothing_happened(effects: Effects, where: str) -> None:
-    given = {"tool": {"no_effect": (RefusedError,)}}.get(where, {})
-    tool = raising(lambda: RefusedError("closed on Sundays"), after=False, is_async=True, **DECLARED[effects], **given)
-    named = {"module": (RefusedError,), "deployment": exceptions_named([f"{__name__}.RefusedError"])}.get(where, ())
+async def test_e5_a_declared_exception_says_that_nothing_happened(effects: Effects) -> None:
+    traits: dict[str, Any] = {**DECLARED[effects], "no_effect": (RefusedError,)}
+    tool = raising(lambda: RefusedError("closed on Sundays"), after=False, is_async=True, **traits)
     with structlog.testing.capture_logs() as lines:
-        fault = fault_of(await run_call(tool, no_effect=named))
+        fault = fault_of(await receipt_of(tool))
     assert (fault.error_type, fault.message) == (ErrorType.UNKNOWN, "RefusedError: closed on Sundays")
     assert fault.recoverable, "the model may try something else: nothing has happened"
     assert lines == []
@@ -189,17 +156,17 @@ async def test_e5_a_declared_exception_says_that_nothing_happened(effects: Effec
 
 async def test_e5_a_subclass_is_declared_with_its_class() -> None:
     tool = raising(lambda: KeyError("city"), after=False, is_async=False, no_effect=(LookupError,))
-    assert fault_of(await run_call(tool)).message == "KeyError: 'city'"
+    assert fault_of(await receipt_of(tool)).message == "KeyError: 'city'"
 
 
 async def test_e5_a_result_that_contradicts_itself_is_no_exception_that_one_can_declare() -> None:
     tool = register(lambda: {"success": True, "next_action": "error"}, name="book", no_effect=(Exception,))
-    assert fault_of(await run_call(tool)).error_type is ErrorType.IN_DOUBT
+    assert fault_of(await receipt_of(tool)).error_type is ErrorType.IN_DOUBT
 
 
 async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> None:
     tool = raising(lambda: KeyError("city"), after=True, is_async=True)
-    fault = fault_of(await run_call(tool))
+    fault = fault_of(await receipt_of(tool))
     assert fault.message.startswith("book started and may have taken effect: KeyError: 'city' (test_exceptions.py:")
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.message, fault.cause.recoverable) == (
@@ -210,14 +177,14 @@ async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> No
 
 
 async def test_e5_out_of_a_read_only_tool_an_exception_is_text_with_its_type_and_words() -> None:
-    fault = fault_of(await run_call(raising(lambda: KeyError("city"), after=False, is_async=True, read_only=True)))
+    fault = fault_of(await receipt_of(raising(lambda: KeyError("city"), after=False, is_async=True, read_only=True)))
     assert (fault.error_type, fault.message, fault.recoverable) == (ErrorType.UNKNOWN, "KeyError: 'city'", True)
     assert fault.suggestion == "Try it with other arguments, or in another way."
 
 
 async def test_e5_a_doubt_shows_all_words_of_the_exception_and_its_place() -> None:
     words = "the bank answered:\norder 17 is booked,\nreference 4711"
-    fault = fault_of(await run_call(raising(lambda: RuntimeError(words), after=True, is_async=True)))
+    fault = fault_of(await receipt_of(raising(lambda: RuntimeError(words), after=True, is_async=True)))
     assert fault.error_type is ErrorType.IN_DOUBT
     assert "RuntimeError: the bank answered: order 17 is booked, reference 4711 (test_exceptions.py:" in fault.message
 
@@ -233,14 +200,14 @@ async def test_e5_a_doubt_shows_the_place_of_a_group_and_of_what_python_wraps(
     async def book() -> None:
         raise made("x") from ValueError("never raised")
 
-    fault = fault_of(await run_call(register(book, name="book")))
+    fault = fault_of(await receipt_of(register(book, name="book")))
     assert fault.error_type is ErrorType.IN_DOUBT
     line = book.__code__.co_firstlineno + 1
     assert f"(test_exceptions.py:{line})" in fault.message
 
 
 async def test_e5_a_malformed_result_that_a_person_says_failed_is_no_text_for_the_model() -> None:
-    fault = fault_of(await run_call(register(lambda: {"success": True, "next_action": "error"}, name="book")))
+    fault = fault_of(await receipt_of(register(lambda: {"success": True, "next_action": "error"}, name="book")))
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.recoverable) == (ErrorType.SERVER, False)
 
@@ -297,7 +264,7 @@ async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no
     act: Callable[[Ctx], Any], traits: dict[str, bool]
 ) -> None:
     with structlog.testing.capture_logs() as lines:
-        fault = fault_of(await run_call(register(act, name="book", **traits)))  # type: ignore[arg-type]
+        fault = fault_of(await receipt_of(register(act, name="book", **traits)))  # type: ignore[arg-type]
     line = act.__code__.co_firstlineno + 1
     method = act.__name__.partition("_")[0]
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
@@ -314,20 +281,3 @@ async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no
 def test_what_is_no_class_of_exceptions_is_refused_where_it_is_declared(wrong: Any) -> None:
     with pytest.raises(DeclarationError, match=r"as in \(ValueError, LookupError\)"):
         register(lambda: None, name="book", no_effect=wrong)
-    with pytest.raises(DeclarationError):
-        exceptions_of(type("module", (), {"NO_EFFECT": wrong}))
-
-
-def test_a_deployment_names_builtins_and_dotted_paths() -> None:
-    settings = Settings.model_validate({"no_effect": "ValueError, json.JSONDecodeError,httpx:HTTPError"})
-    assert exceptions_named(settings.no_effect) == (
-        ValueError,
-        json.JSONDecodeError,
-        httpx.HTTPError,
-    )
-
-
-@pytest.mark.parametrize("name", ["NoSuchError", "int", "no_such_module.Error", "json.NoSuchError", "json", "."])
-def test_a_name_that_is_no_exception_stops_the_start_and_is_named(name: str) -> None:
-    with pytest.raises(HaltpointError, match=f"HP-001 HALTPOINT_NO_EFFECT names '{name}'"):
-        exceptions_named([name])

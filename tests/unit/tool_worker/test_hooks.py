@@ -3,37 +3,29 @@
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import msgspec
 import pytest
 from pydantic import BaseModel
-from redis.exceptions import OutOfMemoryError
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
 from haltpoint.chain.model.state import Action
-from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.results import ErrorType, NextAction, Outcome, Target
-from haltpoint.contracts.views.chains import ProgressView
+from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.runtime.config import policy_file
-from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
-from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
-from haltpoint_tool_worker.pipeline import Pipeline
+from haltpoint_tool_worker.hooks.builtin import approvals
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Runner
-from tests.support.limits import no_effects, unlimited
+from tests.unit.tool_worker.calling import Call, Paper
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
 
 NAMES = policy_file.read(None).targets
@@ -42,44 +34,33 @@ OK = NextAction.CONTINUE
 
 
 @dataclass
-class Paper:
-    """The receipt store, without a server: what was claimed and recorded, in order."""
-
-    receipts_of: dict[str, Action] = field(default_factory=dict)
-    full: bool = False
-    claims: int = 0
-    finished: list[Finished] = field(default_factory=list)
-    asked_for: list[str] = field(default_factory=list)
-    wholes: list[str] = field(default_factory=list)
-    shown: list[ProgressView] = field(default_factory=list)
-
-    async def claim(self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = "") -> Claimed:
-        self.claims += 1
-        return Claimed(ClaimStatus.GO, 1)
-
-    async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
-        if self.full:
-            raise OutOfMemoryError("used memory > 'maxmemory'")
-        self.wholes.append(data)
-
-    def show_progress(self, report: ProgressView) -> None:
-        self.shown.append(report)
-
-    async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
-        self.asked_for += others
-        return {name: found for name, found in self.receipts_of.items() if name in others}
-
-
-@dataclass
 class Told:
     """One call's receipt, and whether it was ever begun."""
 
-    outcome: Outcome
-    data: str
+    finished: Finished
     hooks: list[tuple[str, str]]
     claims: int
-    ran: str | None = None
-    sources: dict[str, Source] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.finished.outcome
+
+    @property
+    def data(self) -> str:
+        return self.finished.data
+
+    @property
+    def metadata(self) -> Metadata:
+        assert self.finished.metadata is not None
+        return self.finished.metadata
+
+    @property
+    def ran(self) -> str | None:
+        return self.metadata.arguments
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        return self.metadata.sources
 
     @property
     def error(self) -> str:
@@ -167,10 +148,6 @@ async def run_call(
     arguments: str = "{}",
     *hooks: Callable[..., Any],
     approval: str | None = None,
-    origins: tuple[str, ...] | None = None,
-    unasked: str | None = None,
-    seconds: float = 20.0,
-    context: dict[str, Any] | None = None,
     receipt_store: Paper | None = None,
     reasons: tuple[Reason, ...] = (),
     rules: tuple[ApprovalRule, ...] = (),
@@ -182,31 +159,23 @@ async def run_call(
         assert found is not None
         registry.add(found)
     registry.mark(NAMES)
-    registry.surround(sorted(map(declared, hooks), key=lambda each: (each.order, each.name)), rules)
-    paper, runner = receipt_store or Paper(), Runner()
-    request = ToolRequested.Data(
+    ordered = sorted(map(declared, hooks), key=lambda each: (each.order, each.name))
+    registry.surround([*ordered, approvals(rules)])
+    call = Call(
+        registry,
+        name,
+        arguments,
+        paper=receipt_store,
         action_id="c.s.9",
-        tool=name,
-        repeatable=name in ("look", "broken"),
-        timeout=10,
-        deadline=time.time_ns() // 1_000_000 + round(seconds * 1000),
         approval=None if approval is None else Approval(digest=approval),
-        origins=origins,
-        unasked=unasked,
-        context=context or {},
         reasons=reasons or None,
         **order,
     )
-    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, arguments, None, 1, time.monotonic())
-    pipeline = Pipeline(registry, paper, runner, Tracing(None), 10.0, unlimited(), no_effects())  # type: ignore[arg-type]
-    finished = await pipeline.work(job, lambda *_: pytest.fail("a tool was left behind"))
-    runner.close()
-    assert finished is not None
-    paper.finished.append(finished)
-    assert finished.metadata is not None
+    finished = await call.receipt()
     metadata = finished.metadata
+    assert metadata is not None
     told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in metadata.hooks]
-    return Told(finished.outcome, finished.data, told, paper.claims, metadata.arguments, metadata.sources)
+    return Told(finished, told, call.paper.claims)
 
 
 def declared(function: Callable[..., Any]) -> Hook:
@@ -548,22 +517,20 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     [
         ({"to": "eve", "text": "x"}, 'send_copies will run with to = "eve". A hook of the worker wrote this value.'),
         ({"to": "ann", "text": "new"}, "?"),
-        ({"to": "ann", "text": "x"}, "A hook of the worker took copy_to out of the call."),
     ],
 )
 async def test_g5_a_reason_about_a_value_that_a_hook_has_changed_names_what_would_run(
     written: dict[str, Any], words: str
 ) -> None:
     changed = pre(lambda _: hook.modify(written))
-    place = "copy_to" if "took" in words else "to"
     before = {"to": "ann", "copy_to": "bob", "text": "x"}
-    about = Reason(kind=ReasonKind.TARGET, words="?", parameter=place, value=before[place])
+    about = Reason(kind=ReasonKind.TARGET, words="?", parameter="to", value="ann")
     others = Reason(kind=ReasonKind.UNASKED, words="Nothing asks for it.")
     finished = await run_call("send_copies", json.dumps(before), changed, reasons=(about, others))
     asked = finished.outcome.confirmation
     assert asked is not None
     assert [reason.words for reason in asked.reasons] == [words, others.words]
-    assert [reason.value for reason in asked.reasons[:1]] == [written.get(place)]
+    assert [reason.value for reason in asked.reasons[:1]] == [written["to"]]
 
 
 async def test_h1_a_hook_sees_where_values_come_from_and_what_one_wrote_is_a_hooks() -> None:
@@ -796,10 +763,8 @@ async def test_h3_a_result_that_was_cut_is_kept_whole_unless_hooks_review_it(
     assert told.outcome.success
     assert len(told.data) < 1_048_576
     assert [len(whole) > 2_000_000 for whole in paper.wholes] == [True] * kept
-    (finished,) = paper.finished
-    assert finished.metadata is not None
-    assert finished.metadata.whole is not None
-    assert bool(finished.metadata.whole) == kept
+    assert told.metadata.whole is not None
+    assert bool(told.metadata.whole) == kept
 
 
 def test_h4_a_hook_is_testable_alone() -> None:

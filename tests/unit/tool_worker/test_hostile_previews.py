@@ -20,7 +20,7 @@ from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import ToolError, register
 from haltpoint_tool_worker.admission import preview as previews
 from tests.unit.tool_worker import hostile
-from tests.unit.tool_worker.test_exceptions import run_call
+from tests.unit.tool_worker.calling import receipt_of
 
 DONE: list[Any] = []
 NOT_FOUND = ToolResult[Any](
@@ -46,7 +46,7 @@ async def taken(preview: Callable[..., Any], *, approval: str = "", arguments: s
         DONE.append(names)
 
     tool = register(drop, destructive=True, preview=preview)
-    return await run_call(tool, arguments, approval=Approval(digest=approval) if approval else None)
+    return await receipt_of(tool, arguments, approval=Approval(digest=approval) if approval else None)
 
 
 def assert_one_question_or_one_receipt(finished: Finished) -> None:

@@ -1,25 +1,17 @@
 """A worker asks Redis whether a call may begin, and only where something limits it (CONTRACT E6)."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
 
-from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Finished
-from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Ctx, Tool, ToolError, register
 from haltpoint_tool_worker.admission.limits import Limits
-from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Runner
 from tests.support import wait_until
-from tests.support.limits import PaperLimits, no_effects, rests, unlimited
-from tests.unit.tool_worker.test_hooks import Paper
+from tests.support.limits import PaperLimits, rests, unlimited
+from tests.unit.tool_worker.calling import Call
 
 RAN: list[str] = []
 
@@ -52,28 +44,13 @@ def _nothing_ran() -> None:
 
 
 async def run_call(limits: Limits, tool: Tool, *others: Tool, cancelled: bool = False, **order: Any) -> Finished:
-    registry, runner = Registry(), Runner()
-    for one in (tool, *others):
-        registry.add(one)
-    given: dict[str, Any] = {"attempt": 1, "tenant": "acme"} | order
-    request = ToolRequested.Data(
-        action_id="c.s.1",
-        tool=tool.name,
-        repeatable=tool.spec.repeatable,
-        timeout=tool.spec.timeout,
-        deadline=time.time_ns() // 1_000_000 + 20_000,
-        **given,
-    )
-    job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), request, "{}", None, 1, time.monotonic())
-    pipeline = Pipeline(registry, Paper(), runner, Tracing(None), 10.0, limits, no_effects())  # type: ignore[arg-type]
-    work = asyncio.create_task(pipeline.work(job, lambda *_: pytest.fail("a tool was left behind")))
+    call = Call((tool, *others), tool.name, limits=limits, **{"attempt": 1, "tenant": "acme", **order})
+    work = asyncio.create_task(call.receipt())
     if cancelled:
         await wait_until(lambda: bool(RAN))
-        job.cancel()
+        call.job.cancel()
     finished = await work
-    pipeline.leave(job)
-    runner.close()
-    assert finished is not None
+    call.pipeline.leave(call.job)
     return finished
 
 

@@ -9,7 +9,7 @@ from haltpoint.contracts.people.approvals import Approval, digest_of, digest_of_
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
 from tests.support.builders import failed
-from tests.unit.tool_worker.test_exceptions import run_call
+from tests.unit.tool_worker.calling import receipt_of
 
 RAN: list[str] = []
 
@@ -33,7 +33,7 @@ async def test_g2_the_preview_gets_the_parameters_that_it_names_and_the_context(
     async def preview(keep: int, ctx: Ctx) -> ToolResult[dict[str, Any]]:
         return ctx.ok({"keep": keep, "tool": ctx.tool})
 
-    asked = (await run_call(dropping(preview), '{"page": "a"}')).outcome.confirmation
+    asked = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.confirmation
     assert asked is not None
     assert asked.preview == '{\n  "keep": 0,\n  "tool": "drop"\n}'
     assert asked.preview_digest == digest_of_preview(asked.preview)
@@ -43,9 +43,9 @@ async def test_g2_the_preview_gets_the_parameters_that_it_names_and_the_context(
 
 async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     yes = Approval(digest=digest_of("c.s.1", "drop", {"page": "a"}, digest_of_preview("Drops a.")))
-    assert (await run_call(dropping(tells), '{"page": "a"}', approval=yes)).outcome.satisfies
+    assert (await receipt_of(dropping(tells), '{"page": "a"}', approval=yes)).outcome.satisfies
     assert RAN == ["a"]
-    anew = (await run_call(dropping(lambda page: "Drops more."), '{"page": "a"}', approval=yes)).outcome.confirmation
+    anew = (await receipt_of(dropping(lambda page: "Drops more."), '{"page": "a"}', approval=yes)).outcome.confirmation
     assert anew is not None
     assert anew.reasons[-1].words == "This is no longer what was approved: the preview of drop says something else now."
     assert RAN == []
@@ -57,7 +57,7 @@ async def test_g3_the_digest_is_of_the_whole_preview_also_when_a_part_of_it_is_s
     def preview() -> str:
         return "x" * 9000 + next(ends)
 
-    one, two = [(await run_call(dropping(preview), '{"page": "a"}')).outcome.confirmation for _ in range(2)]
+    one, two = [(await receipt_of(dropping(preview), '{"page": "a"}')).outcome.confirmation for _ in range(2)]
     assert one is not None
     assert two is not None
     assert one.preview == two.preview
@@ -76,7 +76,7 @@ async def test_g2_a_preview_that_raises_fails_the_call_and_leaves_no_doubt(raise
     def preview() -> str:
         raise raised
 
-    fault = (await run_call(dropping(preview), '{"page": "a"}')).outcome.error
+    fault = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.error
     assert fault is not None
     assert (fault.error_type, RAN) == (kind, [])
 
@@ -85,7 +85,7 @@ async def test_g2_a_preview_may_return_an_error() -> None:
     def preview() -> ToolResult[Any]:
         return failed(ErrorType.PERMISSION, "not yours").with_data({})
 
-    fault = (await run_call(dropping(preview), '{"page": "a"}')).outcome.error
+    fault = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.error
     assert fault is not None
     assert (fault.error_type, fault.message, RAN) == (ErrorType.PERMISSION, "not yours", [])
 

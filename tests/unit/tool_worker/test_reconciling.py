@@ -7,7 +7,7 @@ import pytest
 from haltpoint import NOT_HAPPENED, UNKNOWN, Happened, register
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
-from tests.unit.tool_worker.test_exceptions import run_call
+from tests.unit.tool_worker.calling import receipt_of
 
 RAN: list[str] = []
 
@@ -28,7 +28,7 @@ async def said(answer: Any) -> Any:
             raise answer
         return answer
 
-    finished = await run_call(register(pay, reconcile=reconcile), '{"bill": "b1"}', reconcile=True)
+    finished = await receipt_of(register(pay, reconcile=reconcile), '{"bill": "b1"}', reconcile=True)
     assert RAN == []
     assert finished.metadata is not None
     assert finished.metadata.reconciled
@@ -55,7 +55,7 @@ async def test_e5_anything_else_stays_in_doubt(answer: Any) -> None:
 
 
 async def test_e5_a_tool_that_can_no_longer_be_asked_stays_in_doubt() -> None:
-    finished = await run_call(register(pay), '{"bill": "b1"}', reconcile=True)
+    finished = await receipt_of(register(pay), '{"bill": "b1"}', reconcile=True)
     assert finished.outcome.error is not None
     assert finished.outcome.error.error_type is ErrorType.IN_DOUBT
 

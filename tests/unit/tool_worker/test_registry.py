@@ -62,20 +62,6 @@ async def test_each_tool_gets_what_its_own_module_opened(modules: Path) -> None:
     assert log == ["open", "closed"], "once, though two modules offer the tool"
 
 
-def test_e5_a_module_says_which_exceptions_of_its_tools_have_no_effect(modules: Path) -> None:
-    write(modules, "made_one", "first", more="\n\nNO_EFFECT = (LookupError,)\n")
-    write(modules, "made_two", "second", more="\n\nfrom made_one import first\nNO_EFFECT = (OSError,)\n")
-    registry = load(["made_one", "made_two"], no_effect=["ValueError"])
-    first, second = (registry.find(name) for name in ("first", "second"))
-    assert first is not None
-    assert second is not None
-    assert set(registry.no_effect["first"]) >= {LookupError, ValueError}, "its home says it, wherever it is offered"
-    assert set(registry.no_effect["second"]) == {OSError, ValueError}
-    write(modules, "made_three", "third", more="\n\nNO_EFFECT = 'LookupError'\n")
-    with pytest.raises(HaltpointError, match="HP-030 NO_EFFECT of 'made_three' cannot be used"):
-        load(["made_three"])
-
-
 def test_two_tools_of_one_name_are_an_error_that_names_both_places(modules: Path) -> None:
     names = [write(modules, "made_one", "act"), write(modules, "made_two", "act")]
     with pytest.raises(HaltpointError, match="HP-031") as caught:
@@ -120,32 +106,21 @@ def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
         load(["tests.e2e.tools"], ["none"])
 
 
-def test_c12_the_tools_that_declare_no_effects_are_named(modules: Path) -> None:
+def test_a_worker_names_tools_that_declare_nothing_and_those_that_do_not_say_their_deeds(modules: Path) -> None:
     plain = write(modules, "made_plain", "send")
     declared = """
 @tool(read_only=True)
 async def look() -> str:
     return ""
 
-@tool(idempotent=True)
+@tool(idempotent=True, says="Put it there")
 async def put() -> str:
     return ""
+
+@tool(destructive=True)
+async def wipe() -> str:
+    return ""
 """
-    more = write(modules, "made_more", "post", more=declared)
-
-    assert set(load((plain, more), (), ()).undeclared) == {"send", "post"}
-
-
-def test_b7_the_tools_whose_confirmed_a_model_may_set_are_named(modules: Path) -> None:
-    forms = {
-        "required": ("", "confirmed: bool"),
-        "optional": ("", "confirmed: bool | None = None"),
-        "hidden": ("", "confirmed: bool = False"),
-        "reading": ("read_only=True", "confirmed: bool"),
-        "words": ("", "confirmed: str"),
-    }
-    tools = [
-        f"@tool({given})\nasync def {name}({form}) -> str:\n    return ''\n" for name, (given, form) in forms.items()
-    ]
-    module = write(modules, "made_confirmed", "other", more="\n".join(tools))
-    assert load((module,), (), ()).unguarded == ("required", "optional")
+    registry = load((plain, write(modules, "made_more", "post", more=declared)))
+    assert set(registry.undeclared) == {"send", "post"}
+    assert set(registry.silent) == {"send", "post", "wipe"}

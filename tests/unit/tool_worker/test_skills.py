@@ -40,9 +40,7 @@ async def called(skill: Tool, arguments: str = "{}") -> ToolResult[Any]:
 
 async def test_a_folder_with_a_skill_is_a_read_only_tool_that_gives_back_its_instructions(tmp_path: Path) -> None:
     place = write(tmp_path, "greet", body="# Greet\n\nBe kind.")
-    (place / "references").mkdir()
-    for name in ("words.md", "references/more.md", ".hidden"):
-        (place / name).write_text("x")
+    (place / "words.md").write_text("x")
     (tmp_path / "no-skill").mkdir()
     skill = only(tmp_path)
     assert (skill.spec.kind, skill.spec.read_only, skill.spec.queue) == (ToolKind.SKILL, True, "default")
@@ -50,11 +48,7 @@ async def test_a_folder_with_a_skill_is_a_read_only_tool_that_gives_back_its_ins
     assert list(skill.spec.parameters["properties"]) == ["input"]
     result = await called(skill, '{"input": "a new colleague"}')
     assert result.next_action is NextAction.CONTINUE
-    assert result.data == {
-        "skill": "greet",
-        "instructions": "# Greet\n\nBe kind.",
-        "files": ["references/more.md", "words.md"],
-    }
+    assert result.data == {"skill": "greet", "instructions": "# Greet\n\nBe kind."}
     assert result.instruction_for_ai is not None
     assert "data.instructions" in result.instruction_for_ai
 
@@ -234,43 +228,6 @@ def test_the_examples_are_skills() -> None:
     assert found["tell-somebody"].plan is not None
 
 
-ECHOING = """
-from typing import Annotated
-from haltpoint import FromResult, tool
-
-@tool(read_only=True)
-def echo(words: str) -> dict[str, str]:
-    return {"words": words}
-
-@tool
-def unlock(door: Annotated[str, FromResult("find_door.id")]) -> None: ...
-"""
-
-
-def test_c6_a_skill_that_makes_an_id_of_what_any_tool_gives_back_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A model would have an echo in the skill give back the id that it made up."""
-    (tmp_path / "echoing_tools.py").write_text(ECHOING)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    schema = {"type": "object", "properties": {"who": {"type": "string"}}}
-    place = write(tmp_path / "skills", "let-in", head=f"parameters:\n  {json.dumps(schema)}\n")
-    echo = {"id": "e", "actions": [{"tool": "echo", "arguments": {"words": {"$from": "input.who"}}}]}
-    opened = {"tool": "unlock", "arguments": {"door": {"$from": "e.data.words"}}}
-    steps = [echo, {"id": "open", "dependencies": ["e"], "actions": [opened]}]
-    for step in steps:
-        step["required_tools"] = [one["tool"] for one in step["actions"]]  # type: ignore[index]
-    (place / "plan.json").write_text(json.dumps({"steps": steps}))
-
-    with pytest.raises(HaltpointError) as refused:
-        load(["echoing_tools"], skills=[tmp_path / "skills"])
-    assert refused.value.code == "HP-034"
-    assert (
-        "e.data.words becomes door of unlock, which comes from find_door.id, and has no such source"
-        in refused.value.why
-    )
-
-
 def test_a_skill_declares_what_its_tools_do_and_has_its_targets_marked_as_a_tool_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,7 +242,7 @@ def test_a_skill_declares_what_its_tools_do_and_has_its_targets_marked_as_a_tool
     with pytest.raises(HaltpointError) as refused:
         load(["posting_tools"], skills=[tmp_path / "skills"])
     assert "input.whom becomes to of post, which says to whom or where; write `targets: [whom]`" in refused.value.why
-    assert "may_clarify: post says so; write `may_clarify: true`" in refused.value.why
+    assert "may_clarify: post says so; say so, too" in refused.value.why
 
     (place / "SKILL.md").unlink()
     told = f"{head}targets: [whom]\nnot_targets: [cc]\nmay_clarify: true\n"

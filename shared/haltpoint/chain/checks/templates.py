@@ -1,9 +1,7 @@
 """The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of the call.
 
 An argument that the call leaves out is left out wherever the template refers to it. A skill declares what a tool
-declares, and may do no more: an argument that becomes a target is marked as one, and one that becomes a value with an
-origin needs that origin itself. The result of a step becomes such a value only when it is the origin, since any other
-tool may give back what a model has put in. So nothing can be done by way of a skill that could not be done without it.
+declares: its flags are those of its tools, and an argument that comes to a marked place of a tool has the same mark.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,12 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.checks.contract import Tools, literal_faults
-from haltpoint.chain.checks.human_tool import NAME as ASK_HUMAN
-from haltpoint.chain.checks.knowledge import SAID, in_words
+from haltpoint.chain.checks.knowledge import in_words
 from haltpoint.chain.model.references import (
-    ANY,
     LEFT_OUT,
-    Graph,
     Path,
     Place,
     Reference,
@@ -31,14 +26,12 @@ from haltpoint.chain.model.references import (
     values_at,
 )
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.plans import Plan, ProposedCall
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
 """How deep chains may call chains: a skill that calls itself ends there."""
-WHOLE: Final = ""
-"""The mark of a result that strangers write as a whole."""
-_ANY: Final = ("destructive", "internal", "may_clarify")
+_ANY: Final = ("destructive", "internal", "may_clarify", "foreign")
 """What a skill declares as soon as one of its tools does."""
 
 
@@ -70,10 +63,9 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     faults: list[str] = []
     if any(step.id == INPUT for step in plan.steps):
         faults.append(f"step {INPUT!r}: {INPUT} is the name of the skill's arguments")
-    for feed in _feeds(plan, anything):
-        reference, name = feed.reference, feed.reference.path[0]
-        if feed.is_argument and name not in properties:
-            faults.append(f"{reference.text!r}: the skill has no parameter {name!r}")
+    for _, _, source in _references(plan):
+        if source.step == INPUT and source.path[0] not in properties:
+            faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
     faults += map(str, literal_faults(fill(plan, {}), anything))
     return tuple(faults)
 
@@ -82,43 +74,12 @@ def _calls(plan: Plan) -> Iterator[ProposedCall]:
     return (call for step in plan.steps for call in step.actions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Feed:
-    """A value that a tool of the skill takes from elsewhere: its place in the call, and where it is from."""
-
-    tool: ToolSpec
-    place: Place
-    reference: Reference
-
-    @property
-    def is_argument(self) -> bool:
-        """Whether it is an argument of the skill, and no result of a step."""
-        return self.reference.step == INPUT
-
-    def marks(self) -> Iterator["_Mark"]:
-        """The marked places of the tool that the value comes to, or that are inside of it."""
-        tool, path = self.tool, self.reference.path
-        for mark in (*tool.provenance, *tool.targets):
-            marked = parse_path(mark) or (mark,)
-            if covers(marked, self.place):
-                inside = marked[len(self.place) :]
-                yield _Mark(mark, tool.provenance.get(mark, ()), (*path, *inside))
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A marked place, its origins, and the path of its value in what the reference names."""
-
-    place: str
-    origins: tuple[str, ...]
-    path: Path
-
-
-def _feeds(plan: Plan, tools: Tools) -> Iterator[_Feed]:
+def _references(plan: Plan) -> Iterator[tuple[str, Place, Reference]]:
+    """Each value that a tool takes from elsewhere: the tool, the place in its call, and where it is from."""
     for call in _calls(plan):
         for place, source in references(call.arguments):
-            if source is not None and call.tool in tools:
-                yield _Feed(tools[call.tool], place, source)
+            if source is not None:
+                yield call.tool, place, source
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
@@ -131,118 +92,85 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 
 
 def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
-    """What a skill has to declare because of the tools that its steps call, and does not; as far as they
-    are known.
-    """
+    """What a skill has to declare because of the tools that its steps call, as far as they are known."""
     if spec.plan is None:
         return ()
-    skill = _Skill(spec, spec.plan, tools)
-    return (*skill.wrong_flags(), *skill.wrong_foreign(), *skill.wrong_marks())
+    called = dict.fromkeys(call.tool for call in _calls(spec.plan))
+    known = [tools[name] for name in called if name in tools]
+    return (*_wrong_flags(spec, known), *_wrong_marks(spec, spec.plan, tools))
+
+
+def _wrong_flags(spec: ToolSpec, called: Iterable[ToolSpec]) -> Iterator[str]:
+    for tool in called:
+        if spec.read_only and not tool.read_only:
+            yield f"read_only: {tool.name} has effects"
+        if spec.repeats and not (tool.read_only or tool.repeats):
+            yield f"repeats: {tool.name} does not say so"
+        for flag in _ANY:
+            if getattr(tool, flag) and not getattr(spec, flag):
+                yield f"{flag}: {tool.name} says so; say so, too"
 
 
 @dataclass(frozen=True, slots=True)
-class _Skill:
-    """A skill beside the tools that its steps call."""
+class _Feed:
+    """A value that comes to a marked place of a tool."""
 
-    spec: ToolSpec
-    plan: Plan
-    tools: Tools
+    tool: ToolSpec
+    mark: str
+    source: Reference
+    path: Path
+    """Where the value is in what the source names."""
 
-    def wrong_flags(self) -> Iterator[str]:
-        spec = self.spec
-        for tool in self._called(self.plan.steps):
-            if spec.read_only and not tool.read_only:
-                yield f"read_only: {tool.name} has effects"
-            if spec.repeats and not (tool.read_only or tool.repeats):
-                yield f"repeats: {tool.name} does not say so"
-            for flag in _ANY:
-                if getattr(tool, flag) and not getattr(spec, flag):
-                    yield f"{flag}: {tool.name} says so; write `{flag}: true`"
-
-    def wrong_foreign(self) -> Iterator[str]:
-        """Strangers write the marked fields of a result, and all of what another tool makes of them."""
-        if WHOLE in self.spec.foreign:
-            return
-        for tool in self._called(self.plan.steps):
-            for mark in tool.foreign:
-                if mark not in self.spec.foreign:
-                    result = f"strangers write {mark} in the result of {tool.name}"
-                    yield f"foreign: {result}; write `foreign: [{mark!r}]`"
-        for feed in _feeds(self.plan, self.tools):
-            if self._is_foreign(feed.reference):
-                taken = f"{feed.tool.name} takes {feed.reference.text} as its {path_text(feed.place)}"
-                yield f"foreign: {taken}, which strangers write; write `foreign: [{WHOLE!r}]`"
-
-    def wrong_marks(self) -> Iterator[str]:
-        """Each value that comes to a marked place of a tool from where it must not (C6, C13)."""
-        for feed in _feeds(self.plan, self.tools):
-            for mark in feed.marks():
-                wrong = self._argument_fault(mark) if feed.is_argument else self._result_fault(feed, mark)
-                if wrong:
-                    yield f"{feed.reference.text} becomes {mark.place} of {feed.tool.name}, {wrong}"
-
-    def _argument_fault(self, mark: _Mark) -> str:
-        spec, place = self.spec, path_text(mark.path)
-        own = spec.provenance.get(place, ())
-        if mark.origins and not (own and set(own) <= set(mark.origins)):
-            return f"which comes from {in_words(mark.origins)}; write `origins: {{{place}: [...]}}`"
-        marks = [parse_path(name) or (name,) for name in (*spec.targets, *spec.provenance)]
-        if not any(len(one) <= len(mark.path) and covers(one, mark.path) for one in marks):
-            return f"which says to whom or where; write `targets: [{place}]`"
-        return ""
-
-    def _result_fault(self, feed: _Feed, mark: _Mark) -> str:
-        if self._is_foreign(feed.reference):
-            return "and strangers write it"
-        called = {call.tool for step in self._steps_of(feed.reference) for call in step.actions}
-        if mark.origins and not any(_is_origin(called, mark.path, one) for one in mark.origins):
-            return f"which comes from {in_words(mark.origins)}, and has no such source"
-        return ""
-
-    def _is_foreign(self, reference: Reference) -> bool:
-        """Whether strangers write what a reference takes, or a part of it."""
-        tools = self._called(self._steps_of(reference))
-        marks = (("data", *(parse_path(mark) or ())) for tool in tools for mark in tool.foreign)
-        return any(covers(mark, reference.path) for mark in marks)
-
-    def _steps_of(self, reference: Reference) -> list[Step]:
-        return [step for step in self.plan.steps if step.id == reference.step]
-
-    def _called(self, steps: Iterable[Step]) -> list[ToolSpec]:
-        """The known tools that steps call, each once."""
-        names = dict.fromkeys(call.tool for step in steps for call in step.actions)
-        return [self.tools[name] for name in names if name in self.tools]
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Those that the place demands; none of a target."""
+        return self.tool.provenance.get(self.mark, ())
 
 
-def _is_origin(called: set[str], path: Path, origin: str) -> bool:
-    """Whether the value at this path in a receipt of these tools has the origin, as a model's own would
-    have it.
-    """
-    if called == {ASK_HUMAN}:
-        return path == ("data", SAID)
-    name, _, text = origin.partition(".")
-    declared = ("data", *(parse_path(text) or ()))
-    whole_list = declared[:-1] if declared[-1] is ANY else declared
-    at_it = len(path) == len(declared) and covers(declared, path)
-    return called == {name} and (at_it or path in (("data", "selected", "id"), whole_list))
+def _feeds(plan: Plan, tools: Tools) -> Iterator[_Feed]:
+    for name, place, source in _references(plan):
+        tool = tools.get(name, ToolSpec(name=name))
+        for mark in (*tool.provenance, *tool.targets):
+            marked = _path(mark)
+            if covers(marked, place):
+                yield _Feed(tool, mark, source, (*source.path, *marked[len(place) :]))
 
 
-def with_those_inside(names: Iterable[str], tools: Tools) -> frozenset[str]:
-    """These tools, and for each skill among them those that its steps are there to call: what a plan promises (C2). Not
-    those of steps that may fail, nor of steps that are skipped then: the chain completes without them. Of an agent all
-    that it may call.
-    """
-    found = list(dict.fromkeys(names))
-    for name in found:  # grows while it is walked
-        plan = tools[name].plan if name in tools else None
-        steps, readers = ((), ()) if plan is None else (plan.steps, Graph.of(plan).readers)
-        unsure = [index for index, step in enumerate(steps) if not step.fatal]
-        for index in unsure:  # grows while it is walked
-            unsure += [reader for reader in readers[index] if reader not in unsure]
-        sure = (call.tool for index, step in enumerate(steps) if index not in unsure for call in step.actions)
-        inside = tools[name].inside if name in tools else ()
-        found += [tool for tool in (*sure, *inside) if tool not in found]
-    return frozenset(found)
+def _path(mark: str) -> Path:
+    return parse_path(mark) or (mark,)
+
+
+def _wrong_marks(spec: ToolSpec, plan: Plan, tools: Tools) -> Iterator[str]:
+    """Each value that comes to a marked place from an argument without this mark, or from strangers (C6, C13)."""
+    for feed in _feeds(plan, tools):
+        becomes = f"{feed.source.text} becomes {feed.mark} of {feed.tool.name}"
+        place = path_text(feed.path)
+        if feed.source.step != INPUT:
+            if _is_foreign(feed.source, plan, tools):
+                yield f"{becomes}, and strangers write it"
+        elif feed.origins and not _has_origins(spec, feed):
+            words = in_words(feed.origins)
+            yield f"{becomes}, which comes from {words}; write `origins: {{{place}: [...]}}`"
+        elif not _is_marked(spec, feed):
+            yield f"{becomes}, which says to whom or where; write `targets: [{place}]`"
+
+
+def _has_origins(spec: ToolSpec, feed: _Feed) -> bool:
+    own = spec.provenance.get(path_text(feed.path), ())
+    return bool(own) and set(own) <= set(feed.origins)
+
+
+def _is_marked(spec: ToolSpec, feed: _Feed) -> bool:
+    marks = map(_path, (*spec.targets, *spec.provenance))
+    return any(len(mark) <= len(feed.path) and covers(mark, feed.path) for mark in marks)
+
+
+def _is_foreign(source: Reference, plan: Plan, tools: Tools) -> bool:
+    """Whether strangers write what a reference takes, or a part of it."""
+    called = (call.tool for step in plan.steps if step.id == source.step for call in step.actions)
+    specs = [tools[name] for name in called if name in tools]
+    marks = [("data", *(parse_path(mark) or ())) for tool in specs for mark in tool.foreign]
+    return any(covers(mark, source.path) for mark in marks)
 
 
 def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:

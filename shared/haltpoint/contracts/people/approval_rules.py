@@ -9,6 +9,7 @@ reason = "A refund of 100 or more needs a yes."
 
 import re
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, Field, FiniteFloat, Strict, StrictBool, StrictInt, StrictStr, model_validator
@@ -59,7 +60,7 @@ class Condition(Form):
 
 def condition_keys() -> tuple[str, ...]:
     """The keys of a condition, as they are written."""
-    return tuple(one.alias or name for name, one in Condition.model_fields.items())
+    return tuple(field.alias or name for name, field in Condition.model_fields.items())
 
 
 class ApprovalRule(Form):
@@ -77,20 +78,22 @@ class ApprovalRule(Form):
     expires: Seconds | None = None
     """How long the question stays open."""
     on_timeout: OnTimeout = OnTimeout.FAIL
-    report_only: bool = False
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.does is not Verdict.ASK and {"expires", "on_timeout"} & self.model_fields_set:
+        is_timed = {"expires", "on_timeout"} & self.model_fields_set
+        if is_timed and self.does is not Verdict.ASK:
             raise ValueError("expires and on_timeout are for a rule that asks")
-        if self.does is Verdict.PASS and self.report_only:
-            raise ValueError("a rule that passes has nothing to report; drop report_only")
         return self
 
     @property
-    def names_source(self) -> bool:
-        """Whether it looks at where values come from."""
-        return any(one.source is not None for one in self.when.values())
+    def sourced(self) -> tuple[str, ...]:
+        """The places of which it looks at where values come from."""
+        return tuple(place for place, condition in self.when.items() if condition.source is not None)
+
+    def names(self, tool: str) -> bool:
+        """Whether it is about calls of this tool."""
+        return any(fnmatchcase(tool, glob) for glob in self.tools)
 
     @property
     def words(self) -> str:

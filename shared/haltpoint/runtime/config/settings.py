@@ -127,9 +127,6 @@ class Settings(BaseSettings):
         description="module:function that the gateway shows an escalated case to before people",
     )
     hooks: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
-    no_effect: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
-        default=(), description="exceptions of tools after which nothing has happened, by name: ValueError,shop.Refused"
-    )
     state_dir: Annotated[Path, AfterValidator(Path.expanduser)] = Field(default_factory=_state_dir)
     profile: Literal["dev", "standard", "strict"] = "dev"
     allow_unsafe: bool = False

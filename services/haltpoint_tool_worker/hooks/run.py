@@ -1,0 +1,263 @@
+"""How the hooks of one call run: one after the other, each under its own time limit, and what their answers do.
+
+A hook cannot widen anything. Arguments that it writes are parsed and bounded like any others, and when they do not fit
+the call is blocked, whatever the tool; values still need an origin afterwards. `ask` does not end the round: a later
+hook may still block or change the call, and a person is only asked about what would really run. Post-hooks see what the
+tool gave or how it failed, not a doubt, and what they return is validated as if the tool had given it (B1).
+"""
+
+import json
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from haltpoint.chain.checks.values import rewritten
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, ToolResult
+from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.wire import too_deep
+from haltpoint.tools import Tool, hook
+from haltpoint.tools.hooks import Hook
+from haltpoint_tool_worker.results.classify import classify, invalid_arguments
+from haltpoint_tool_worker.results.failures import Cause, Failure
+from haltpoint_tool_worker.results.outcomes import Reading, not_called, read_failure, read_result, refused
+from haltpoint_tool_worker.results.raised import stack_of
+from haltpoint_tool_worker.results.redaction import clean
+from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Ended, Raised, Returned, Runner
+
+WORDS: Final = 2000
+"""Characters of a question, a preview, or the words of a block."""
+
+_log = logs.get(__name__)
+
+
+class BadAnswerError(Exception):
+    """Why the answer of a hook counts as its failure, in words."""
+
+
+@dataclass(slots=True)
+class Hearing(ABC):
+    """The hooks on one side of a call; `records` has a line for each that was asked."""
+
+    runner: Runner
+    tool: Tool
+    job: Job
+    records: list[HookRecord] = field(default_factory=list, kw_only=True)
+
+    async def ask(self, by: Hook, *arguments: object) -> None:
+        """Ask one hook, and do what it says. Never raises what it raises."""
+        began = time.perf_counter()
+        limit = max(0.0, min(by.timeout, self.job.time_left))
+        prepared = replace(by, function=partial(by.function, *arguments))
+        ended = await self.runner.run(prepared, {}, limit, self.job.running)
+        took = round((time.perf_counter() - began) * 1000)
+        verdict = self._verdict(by, ended, limit)
+        self.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
+
+    def _verdict(self, by: Hook, ended: Ended, limit: float) -> HookVerdict:
+        match ended:
+            case Returned(answer):
+                return self._heed(by, answer)
+            case Raised(error):
+                _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
+                return self._failed(by, f"failed: {classify(error).fault.message}")
+            case _:
+                return self._failed(by, f"did not answer within {limit:g} s")
+
+    def _heed(self, by: Hook, answer: object) -> HookVerdict:
+        """Never raises, whatever the answer's own code does."""
+        try:
+            if answer is None or isinstance(answer, hook.Allow):
+                return HookVerdict.ALLOW
+            return self._act(by, answer)
+        except BadAnswerError as fault:
+            return self._failed(by, str(fault))
+        except BaseException:  # noqa: BLE001 - the answer's own code failed
+            return self._failed(by, "returned a value that cannot be read")
+
+    def _failed(self, by: Hook, fault: str) -> HookVerdict:
+        """What a failure means: an end for a tool with effects, and where the hook is one of security (H2)."""
+        if by.security or not self.tool.spec.read_only:
+            self._end(f"hook {by.name} {fault}")
+            return HookVerdict.REFUSED
+        _log.warning("a hook failed and was skipped", hook=by.name, reason=fault)
+        return HookVerdict.PASSED
+
+    @abstractmethod
+    def _act(self, by: Hook, answer: object) -> HookVerdict:
+        """Do what a hook says that neither failed nor allowed. Raises BadAnswerError."""
+
+    @abstractmethod
+    def _end(self, words: str) -> None:
+        """It goes no further, because of these words about a hook."""
+
+
+@dataclass(slots=True)
+class PreHooks(Hearing):
+    """One call's way through its pre-hooks."""
+
+    text: str
+    """The arguments as they would run, JSON text."""
+    parsed: dict[str, Any]
+    """What the tool gets."""
+    changed: bool = False
+    """Hooks have written the arguments."""
+    questions: list[hook.Ask] = field(default_factory=list)
+    refusal: Reading | None = None
+    """The result of a call that does not run."""
+
+    def call(self) -> hook.Call:
+        """The call as the next hook sees it: copies, so that only its answer counts."""
+        spec = self.tool.spec
+        return hook.Call(spec.name, from_json(self.text), spec, self.sources)
+
+    @property
+    def proposed(self) -> Any:
+        """The arguments of the order."""
+        return from_json(self.job.arguments or "{}")
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Where the values come from, as the hooks have left them."""
+        sources = self.job.request.sources or {}
+        written = from_json(self.text)
+        return rewritten(self.tool.spec, sources, self.proposed, written, SourceKind.HOOK)
+
+    def approve(self) -> None:
+        """A person has approved this very call: the questions are answered."""
+        self.records = [_approved(record) for record in self.records]
+
+    def _act(self, by: Hook, answer: object) -> HookVerdict:
+        if isinstance(answer, hook.Modify):
+            return self._modify(by, answer)
+        if isinstance(answer, hook.Block):
+            self.refusal = blocked_by(self.tool, by, answer)
+            return HookVerdict.BLOCK
+        question = _words(answer.question) if isinstance(answer, hook.Ask) else ""
+        if not isinstance(answer, hook.Ask) or not question:
+            raise BadAnswerError("returned a value that is not a verdict of a pre-hook")
+        self.questions.append(replace(answer, question=question, preview=_words(answer.preview)))
+        return HookVerdict.ASK
+
+    def _modify(self, by: Hook, answer: hook.Modify) -> HookVerdict:
+        """Arguments from a hook that do not fit are run with neither: closed for every tool."""
+        try:
+            text = as_text(answer.arguments)
+            parsed = self.tool.parse(text)
+        except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
+            failure = classify(error)
+            if isinstance(error, ValidationError):
+                failure = invalid_arguments(error)
+            words = f"changed the arguments, and they are invalid: {failure.fault.message}"
+            self._end(f"hook {by.name} {words}")
+            return HookVerdict.REFUSED
+        if from_json(text) != from_json(self.text):
+            self.changed = True
+        self.text = text
+        self.parsed = parsed
+        return HookVerdict.MODIFY
+
+    def _end(self, words: str) -> None:
+        self.refusal = not_called(self.tool.spec.name, words)
+
+
+@dataclass(slots=True)
+class PostHooks(Hearing):
+    """One result's way through the post-hooks. `over`: a hook has blocked it, and no further one runs."""
+
+    reading: Reading
+    over: bool = False
+
+    def result(self) -> ToolResult[Any]:
+        """The result as the next hook sees it: a copy, so that only its answer counts."""
+        return self.reading.outcome.with_data(from_json(self.reading.data))
+
+    def _act(self, by: Hook, answer: object) -> HookVerdict:
+        if isinstance(answer, ToolResult):
+            return self._replace(answer)
+        if not isinstance(answer, hook.Block):
+            raise BadAnswerError("returned a value that is not a verdict of a post-hook")
+        self.reading = self._blocked(by, answer)
+        self.over = True
+        return HookVerdict.BLOCK
+
+    def _replace(self, answer: ToolResult[Any]) -> HookVerdict:
+        before = self.reading
+        new = read_result(self.tool, answer)
+        if new.failure is not None and new.failure.malformed:
+            raise BadAnswerError(f"returned an invalid result: {new.failure.fault.message}")
+        if new.in_doubt:
+            raise BadAnswerError("called a known outcome uncertain")
+        if new.outcome.confirmation is not None and before.outcome.confirmation is None:
+            # Approved, the call would run a second time.
+            raise BadAnswerError("asked to confirm a call that already ran")
+        is_same = (new.outcome, new.data) == (before.outcome, before.data)
+        self.reading = replace(new, truncated=new.truncated or before.truncated)
+        return HookVerdict.ALLOW if is_same else HookVerdict.MODIFY
+
+    def _blocked(self, by: Hook, answer: hook.Block) -> Reading:
+        if isinstance(answer.result, str):
+            return withheld(self.tool, _reason(by, answer.result))
+        return blocked_by(self.tool, by, answer)
+
+    def _end(self, words: str) -> None:
+        self.reading = withheld(self.tool, words)
+        self.over = True
+
+
+def withheld(tool: Tool, why: str) -> Reading:
+    """The error in place of a result that nobody may see: its call has run."""
+    words = f"{tool.spec.name} was called, but its result is withheld: {why}"
+    return refused(ErrorType.BLOCKED, words, cause=Cause.DECLARED)
+
+
+def blocked_by(tool: Tool, by: Hook, answer: hook.Block) -> Reading:
+    """A block's own result, which must be an error: a block is no way to a success that no tool has had."""
+    if isinstance(answer.result, str):
+        return refused(ErrorType.BLOCKED, _reason(by, answer.result))
+    reading = read_result(tool, answer.result)
+    failure = reading.failure
+    if failure is None or reading.in_doubt or not _is_result(answer.result):
+        return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that is not an error"))
+    if failure.malformed:
+        return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that contradicts itself"))
+    return read_failure(Failure(failure.fault, Cause.NO_EFFECT))
+
+
+def _is_result(value: object) -> bool:
+    return isinstance(value, ToolResult)
+
+
+def as_text(arguments: object) -> str:
+    """Arguments that code has written. Raises ValueError or TypeError for what is no JSON object within the limits."""
+    if not isinstance(arguments, dict):
+        raise TypeError("they are not a dict")
+    text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = text.encode()
+    if len(data) > MAX_ARGUMENTS:
+        raise ValueError(f"they have more than {MAX_ARGUMENTS} bytes")
+    if too_deep(data):
+        raise ValueError(f"they are nested deeper than {MAX_DEPTH}")
+    return text
+
+
+def _approved(record: HookRecord) -> HookRecord:
+    if record.verdict is not HookVerdict.ASK:
+        return record
+    return msgspec.structs.replace(record, verdict=HookVerdict.APPROVED)
+
+
+def _reason(by: Hook, words: str) -> str:
+    return f"blocked by {by.name}: {clean(words, WORDS) or 'it gave no reason'}"
+
+
+def _words(text: object) -> str:
+    return clean(text, WORDS) if isinstance(text, str) and text.strip() else ""
