@@ -82,7 +82,7 @@ class Board:
         given = task if task.agent is None else assigned_to(task, self.agents)  # as an executor begins it
         submitted = await Store(self.calls, self.topology).submit(given)
         if plan is not None:
-            stored = encode({"plan": plan, "digests": {}})
+            stored = encode({"plan": plan})
             await self.redis.hset(self.topology.key_of(Key.DATA, submitted.chain_id), Data.PLAN, stored)
         return submitted.chain_id
 

@@ -47,7 +47,7 @@ async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
         chain_id = await bed.submit(literal_task(5, text="hi"))
         await wait_until(lambda: bed.ended(chain_id))
         chain = await bed.chain(chain_id)
-        assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, '{"text":"hi"}')
+        assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, '{"text":"hi"}')
         assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 5
         assert (await bed.backlog(), await bed.dead()) == (0, [])
 

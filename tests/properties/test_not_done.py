@@ -54,7 +54,7 @@ def test_f1_an_unkept_promise_is_told_at_every_end_and_nothing_is_told_twice(end
             story.cancel() if end == "cancelled" else story.due(at=story.chain.deadline)
         if not story.chain.status.final:
             continue
-        not_done = story.chain.not_done
+        not_done = story.chain.end.not_done
         names = {name for line in not_done for name in line.tools}
         missing = unkept(story)
         note = f"seed {seed}: {story.chain.status} {missing} {not_done}"

@@ -102,8 +102,8 @@ def check_what_is_used(chain: Chain, story: Story) -> None:
     assert len(story.final_facts) == int(chain.status.final)
     assert (next_due(chain) == 0) == chain.status.final
     assert next_due(chain) <= chain.deadline
-    assert chain.turns <= min(budget.turns or policy.max_chain_turns, policy.max_chain_turns)
-    assert budget.actions is None or chain.actions_used <= budget.actions
+    assert chain.spent.turns <= min(budget.turns or policy.max_chain_turns, policy.max_chain_turns)
+    assert budget.actions is None or chain.spent.actions <= budget.actions
 
 
 def check_what_waits(chain: Chain, walk: Walk) -> None:

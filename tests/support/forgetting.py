@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places
+from haltpoint.chain.model.needs import live_steps, needed_actions, needed_thoughts
 from haltpoint.chain.model.state import Chain
 
 
@@ -11,4 +11,4 @@ def forget(chain: Chain) -> Chain:
     actions = {name: chain.actions[name] for name in needed_actions(chain) if name in chain.actions}
     thoughts = needed_thoughts(chain)
     proposals = {index: kept for index, kept in chain.proposals.items() if index in thoughts}
-    return with_places(replace(chain, actions=actions, proposals=proposals))
+    return replace(chain, live=live_steps(chain.runs), actions=actions, proposals=proposals)

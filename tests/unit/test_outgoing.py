@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.outputs import Dispatch, Think
-from haltpoint.chain.model.state import Action, Chain
+from haltpoint.chain.model.state import Action, Chain, People
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.people.approvals import Approval
@@ -72,7 +72,7 @@ def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told
 @pytest.mark.parametrize("other", [False, True])
 def test_d3_a_question_to_the_model_says_whether_the_other_model_answers(other: bool) -> None:
     think = Think("c.plan.t0.2", ThoughtKind.PLAN, None, 1, 2)
-    chain = Chain("c", Task(goal="g"), deadline=9, other_model=other)
+    chain = Chain("c", Task(goal="g"), deadline=9, people=People(other_model=other))
     data = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(think, chain).data
     assert (data.other_model, data.deadline) == (other, 9)
 

@@ -54,7 +54,7 @@ def test_a_chain_that_is_asked_answered_and_completed() -> None:
     assert (opened.data.kind, opened.data.step_id) == (RequestKind.CLARIFICATION, "s1")
     assert opened.data.deadline > START
     assert (answered.data.decision, answered.data.by) == (Choice.SELECT, "ann")
-    assert (completed.id, completed.data.answer) == ("c/chain.completed", story.chain.answer)
+    assert (completed.id, completed.data.answer) == ("c/chain.completed", story.chain.end.answer)
 
 
 def test_a_question_that_expires_and_a_chain_that_fails() -> None:
@@ -64,7 +64,7 @@ def test_a_question_that_expires_and_a_chain_that_fails() -> None:
     facts = told(story)
     assert list(facts) == ["request.opened", "request.expired", "chain.failed"]
     assert facts["request.expired"].data.request_id == "c.r1"
-    failed, error = facts["chain.failed"].data, story.chain.error
+    failed, error = facts["chain.failed"].data, story.chain.end.error
     assert error is not None
     assert (failed.code, failed.message, failed.step_id) == (error.code, error.message, error.step_id)
     assert "traceparent" not in facts["chain.failed"].model_fields_set

@@ -147,7 +147,7 @@ class ToolSpec(Contract):
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits over everything declared: a chain keeps the digests that it was planned with.
+        """Twelve hex digits over everything declared.
 
         Hooks are not declared by the tool but put around it: another hook makes no other tool.
         """

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Ask, Decision
-from haltpoint.chain.model.state import Chain, OpenRequest, StepRun
+from haltpoint.chain.model.state import Chain, End, OpenRequest, StepRun
 from haltpoint.chain.model.statuses import WAITING, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
@@ -125,12 +125,13 @@ class System:
         """Let the chain end."""
         chain = await self._chain(chain_id)
         fact = Fact(FactType(f"chain.{status.value}"))
-        await self._commit(Decision(replace(chain, status=status, requests=(), answer="Done."), facts=(fact,)))
+        await self._commit(Decision(replace(chain, status=status, requests=(), end=End(answer="Done.")), facts=(fact,)))
 
     async def tell(self, chain_id: str, *facts: FactType) -> None:
         """Let the chain's log tell something, as one decision."""
         chain = await self._chain(chain_id)
-        await self._commit(Decision(replace(chain, turns=chain.turns + 1), facts=tuple(Fact(each) for each in facts)))
+        changed = replace(chain, asked=chain.asked + 1)
+        await self._commit(Decision(changed, facts=tuple(Fact(each) for each in facts)))
 
     async def entries(self, stream: str, near: str) -> list[dict[bytes, bytes]]:
         """The entries of a stream in the partition of the chain or request `near`, oldest first."""

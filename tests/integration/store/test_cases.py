@@ -84,11 +84,11 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     )
     await tell(desk, steps, Proposal(calls=(call("nope"),)), words("done"))
     chain = await desk.chain(chain_id)
-    assert (chain.status, chain.goal, chain.strikes) == (ChainStatus.ESCALATED, "Find John.", 2)
-    assert [strike.place for strike in chain.case] == ["find", "find"]
+    assert (chain.status, chain.people.goal, chain.row.count) == (ChainStatus.ESCALATED, "Find John.", 2)
+    assert [strike.place for strike in chain.row.case] == ["find", "find"]
     await decided(desk, chain_id, Choice.RETRY)
     await tell(desk, words("no"), words("no"))
-    assert (await desk.chain(chain_id)).other_model
+    assert (await desk.chain(chain_id)).people.other_model
     await decided(desk, chain_id, Choice.MANUAL, value={"id": "u1"})
     await tell(desk, Proposal(calls=(call("lookup"),)), UNREADABLE, UNREADABLE)
     await decided(desk, chain_id, Choice.MANUAL, text="Nobody was told.")
@@ -100,7 +100,7 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     await decided(desk, chain_id, Choice.ANSWER, value={"size": 7})
     await tell(desk, "All is well.")
     chain = await desk.chain(chain_id)
-    assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "All is well.")
+    assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, "All is well.")
 
 
 async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> None:
@@ -124,10 +124,10 @@ async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decide
     await tell(desk, UNREADABLE)
     chain = await desk.chain(chain_id)
     assert chain.plan is not None
-    assert (chain.goal, chain.plan.steps[0].description) == ("Who is John?", "Who is John?")
+    assert (chain.people.goal, chain.plan.steps[0].description) == ("Who is John?", "Who is John?")
     await decided(desk, chain_id, Choice.MANUAL, text="A friend.")
     await tell(desk)
-    assert (await desk.chain(chain_id)).answer == "A friend."
+    assert (await desk.chain(chain_id)).end.answer == "A friend."
 
 
 async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(desk: Desk) -> None:
@@ -139,7 +139,7 @@ async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(d
         desk, plan(Step(id="find", required_tools=("lookup",))), Proposal(calls=(call("lookup"),)), "Here he is."
     )
     chain = await desk.chain(chain_id)
-    assert (chain.questions, chain.answers, chain.goal) == (("Whom?",), ("John",), None)
+    assert (chain.planning.questions, chain.planning.answers, chain.people.goal) == (("Whom?",), ("John",), None)
 
 
 async def test_c11_c12_a_chain_that_leaves_out_what_its_goal_requires_is_read_as_it_was_decided(desk: Desk) -> None:
@@ -155,5 +155,5 @@ async def test_c11_c12_a_chain_that_leaves_out_what_its_goal_requires_is_read_as
     await decided(desk, chain_id, Choice.ACCEPT)
     await tell(desk, "There was nothing to pay.")
     chain = await desk.chain(chain_id)
-    assert (chain.status, chain.unfinished) == (ChainStatus.COMPLETED, True)
+    assert (chain.status, chain.end.unfinished) == (ChainStatus.COMPLETED, True)
     assert [left.reason for left in chain.left_out] == ["There is no bill."]

@@ -83,7 +83,7 @@ async def test_a_chain_with_a_model_is_read_as_it_was_decided(desk: Desk) -> Non
     while await desk.decide_all() or await desk.work_all() or await think(desk):
         pass
     chain = await desk.chain(chain_id)
-    assert (chain.status, chain.answer) == (ChainStatus.COMPLETED, "done")
+    assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, "done")
 
 
 async def test_a_chain_that_asks_is_read_as_it_was_decided(desk: Desk) -> None:
@@ -105,7 +105,7 @@ async def test_a_chain_that_fails_is_read_as_it_was_decided(desk: Desk) -> None:
     await desk.run()
     chain = await desk.chain(chain_id)
     assert chain.status is ChainStatus.FAILED
-    assert chain.error is not None
+    assert chain.end.error is not None
 
 
 async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk: Desk) -> None:

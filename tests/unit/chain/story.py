@@ -76,7 +76,7 @@ class Story:
         assert list(chain.actions) == list(needed_actions(chain))
         needed = needed_thoughts(chain).items()
         loaded = {index: self.proposals[thought] for index, thought in needed if thought in self.proposals}
-        assert chain.proposals == loaded
+        assert {index: kept.proposal for index, kept in chain.proposals.items()} == loaded
 
     def submit(self, *, read: bool = True) -> Decision:
         """`read`: the model reads from the goal of an open-ended task that every tool may be asked for."""

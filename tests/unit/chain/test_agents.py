@@ -157,8 +157,8 @@ def test_i1_a_literal_plan_names_agents_as_tools() -> None:
 def test_hp216_a_task_for_an_agent_that_is_not_there_fails_with_the_names_that_there_are() -> None:
     story = Tree(Task(goal="g", agent="legal", style=Style.REACT)).root
     story.submit()
-    assert story.chain.error is not None
-    assert (story.chain.error.code, story.chain.error.message) == (
+    assert story.chain.end.error is not None
+    assert (story.chain.end.error.code, story.chain.end.error.message) == (
         "HP-216",
         "there is no agent 'legal'; there are: front, billing, post, reader",
     )
@@ -272,7 +272,6 @@ def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
         post.result(done("mail", 1, post.chain.id))
         post.propose(content="Done.")
         whole.report(post)
-    assert whole.root.chain.nested_successes == ("mail",)
 
 
 def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
@@ -311,7 +310,7 @@ def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
     assert (told.agent, told.nested_successes) == ("billing", ("find_order", "refund"))
     assert told.spent == Spent(turns=3, actions=2, tokens=7)
     whole.report(child)
-    assert whole.root.chain.below == Spent(turns=3, actions=2, tokens=7, chains=1)
+    assert whole.root.chain.below.spent == Spent(turns=3, actions=2, tokens=7, chains=1)
     whole.root.propose(content="Done.")
     assert whole.root.final_facts == ["chain.completed"]
 
@@ -394,20 +393,20 @@ def test_i3_a_tree_has_twenty_chains_at_most() -> None:
 
     spread(whole.root)
     assert len(whole.stories) == 20
-    assert whole.root.chain.below.chains == 19
+    assert whole.root.chain.below.spent.chains == 19
     assert "of the 20 chains of a task none is left for this agent" in whole.root.thought.corrections[0].message
 
 
 def test_budget_an_agent_gets_what_is_left_and_what_it_used_is_added_when_it_ends() -> None:
     whole = tree(budget=Budget(turns=6, actions=10, tokens=100))
-    whole.root.chain = structs.replace(whole.root.chain, tokens=10)
+    whole.root.chain = structs.replace(whole.root.chain, spent=Spent(turns=1, tokens=10))
     child = whole.hand_on(whole.root, "billing")
     assert child.chain.task.budget == Budget(turns=5, actions=9, tokens=90)
-    assert whole.root.chain.below == Spent()
+    assert whole.root.chain.below.spent == Spent()
     found_order(child)
     child.propose(content="Found.")
     whole.report(child)
-    assert whole.root.chain.below == Spent(turns=2, actions=1, chains=1)
+    assert whole.root.chain.below.spent == Spent(turns=2, actions=1, chains=1)
     again = whole.hand_on(whole.root, "post", "Write")
     assert again.chain.task.budget == Budget(turns=2, actions=7, tokens=90)
 
@@ -423,7 +422,7 @@ def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_
     whole = tree(budget=Budget(actions=1))
     child = whole.hand_on(whole.root, "billing")
     child.propose(call("find_order", query="17"))
-    assert child.chain.error == ChainError("HP-208", "the budget has no action for this chain", "react")
+    assert child.chain.end.error == ChainError("HP-208", "the budget has no action for this chain", "react")
 
 
 def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> None:
@@ -433,24 +432,24 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     child.propose(content="Found.")
     whole.report(child)
     whole.root.propose(call("route", target_agent="post", task="Write"))
-    assert whole.root.chain.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
+    assert whole.root.chain.end.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
 
 
 @pytest.mark.parametrize("part", ["tokens", "cost"])
 def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
     whole = tree(budget=Budget(**{part: 10}))
-    whole.root.chain = structs.replace(whole.root.chain, **{part: 10})
+    whole.root.chain = structs.replace(whole.root.chain, spent=Spent(**{part: 10}))
     whole.root.propose(call("route", target_agent="post", task="Write"))
     assert len(whole.stories) == 1
-    assert whole.root.chain.error is not None
-    assert whole.root.chain.error.code == "HP-208"
+    assert whole.root.chain.end.error is not None
+    assert whole.root.chain.end.error.code == "HP-208"
 
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
     whole = tree(budget=Budget(turns=1))
     whole.root.propose(call("route", target_agent="billing", task="Refund"))
-    assert whole.root.chain.error is not None
-    assert whole.root.chain.error.code == "HP-208"
+    assert whole.root.chain.end.error is not None
+    assert whole.root.chain.end.error.code == "HP-208"
 
 
 # ---- plans that name agents -----------------------------------------------------------------------------------------
@@ -467,7 +466,7 @@ def test_a_literal_plan_hands_on_in_the_users_own_words() -> None:
     child.result(done("refund", 2, child.chain.id))
     child.propose(content="Paid back.")
     whole.report(child)
-    assert whole.root.chain.answer == '{"agent":"billing","text":"Paid back."}'
+    assert whole.root.chain.end.answer == '{"agent":"billing","text":"Paid back."}'
 
 
 def test_a_literal_plan_that_hands_on_a_result_hands_on_words_that_are_not_the_users() -> None:
@@ -490,8 +489,10 @@ def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
     full = structs.replace(whole.root.chain.task, handed=handed)
     whole.root.chain = structs.replace(whole.root.chain, task=full)
     whole.root.submit()
-    assert whole.root.chain.error is not None
-    assert whole.root.chain.error.message.startswith("billing cannot take it: of the 20 chains of a task none is left")
+    assert whole.root.chain.end.error is not None
+    assert whole.root.chain.end.error.message.startswith(
+        "billing cannot take it: of the 20 chains of a task none is left"
+    )
 
 
 def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
@@ -532,7 +533,7 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
                 story.propose(content="Done.")
                 continue
             tool = (
-                call("find_order", n=story.chain.turns)
+                call("find_order", n=story.chain.spent.turns)
                 if what < 0.6
                 else call("route", target_agent=chance.choice(names), task=str(what))
             )
@@ -547,8 +548,8 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
 
     play(whole.root)
     chains = [story.chain for story in whole.stories.values()]
-    spent, below = whole.root.last.chain, whole.root.chain.below
-    assert sum(one.turns for one in chains) <= (budget.turns or 0)
-    assert budget.actions is None or sum(one.actions_used for one in chains) <= budget.actions
-    assert (spent.turns + below.turns, below.chains) == (sum(one.turns for one in chains), len(chains) - 1)
+    spent, below = whole.root.last.chain.spent, whole.root.chain.below.spent
+    assert sum(one.spent.turns for one in chains) <= (budget.turns or 0)
+    assert budget.actions is None or sum(one.spent.actions for one in chains) <= budget.actions
+    assert (spent.turns + below.turns, below.chains) == (sum(one.spent.turns for one in chains), len(chains) - 1)
     assert len(chains) <= 20

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks.knowledge import MOST_KNOWN
 from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.state import FromBelow
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import MOST_CHAINS, Style, Task
@@ -35,7 +36,7 @@ def test_i3_an_agent_may_begin_what_is_left_of_the_chains_and_what_it_began_is_a
     for story in (below, child):
         story.propose(content="Done.")
         tree.report(story)
-    assert tree.root.chain.below.chains == 2
+    assert tree.root.chain.below.spent.chains == 2
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -59,7 +60,7 @@ def test_i3_no_root_has_more_chains_than_it_may(seed: int) -> None:
                 tree.report(ended)
     assert tree.root.final_facts
     assert len(tree.stories) <= MOST_CHAINS
-    assert tree.root.last.chain.below.chains == len(tree.stories) - 1
+    assert tree.root.last.chain.below.spent.chains == len(tree.stories) - 1
 
 
 def test_c13_what_is_too_large_to_be_made_known_leaves_room_for_the_rest() -> None:
@@ -67,7 +68,7 @@ def test_c13_what_is_too_large_to_be_made_known_leaves_room_for_the_rest() -> No
     child = tree.hand_on(tree.root, "two", "part")
     small, large = ('{"id": "a"}', '{"text": "' + "x" * MOST_KNOWN + '"}')
     receipts = tuple(KnownReceipt(f"c~1.{n}", "find", "{}", data) for n, data in enumerate((small, large, small)))
-    child.chain = structs.replace(child.chain, known=receipts)
+    child.chain = structs.replace(child.chain, below=FromBelow(known=receipts))
     child.propose(content="Done.")
     tree.report(child)
-    assert [receipt.data for receipt in tree.root.chain.known] == [small, small]
+    assert [receipt.data for receipt in tree.root.chain.below.known] == [small, small]

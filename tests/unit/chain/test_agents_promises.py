@@ -61,7 +61,7 @@ def test_i1_a_childs_receipts_keep_the_roots_promise_also_when_the_child_fails()
         tree.report(child)
         assert tree.root.thought.due == ()
         tree.root.propose(content="It is refunded.")
-        assert (tree.root.chain.status, tree.root.chain.unfinished) == (ChainStatus.COMPLETED, False)
+        assert (tree.root.chain.status, tree.root.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
 
 
 def test_i1_after_an_agent_without_the_effect_words_are_a_strike_of_the_supervisor() -> None:
@@ -82,7 +82,7 @@ def test_c11_a_supervisor_whose_agent_refuses_routes_again_and_owes_it_no_more()
     assert child.questions[-1].request.kind is RequestKind.LEAVE_OUT
     child.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT, request=request)
     child.say("It was refunded before.")
-    assert (child.chain.status, child.chain.unfinished) == (ChainStatus.COMPLETED, True)
+    assert (child.chain.status, child.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
     tree.report(child)
 
     assert (tree.root.chain.left_out, tree.root.thought.due) == ((LEFT,), ())
@@ -90,8 +90,8 @@ def test_c11_a_supervisor_whose_agent_refuses_routes_again_and_owes_it_no_more()
     again.propose(content="It is on its way.")
     tree.report(again)
     tree.root.propose(content="Nothing is left to do.")
-    assert (tree.root.chain.status, tree.root.chain.unfinished) == (ChainStatus.COMPLETED, True)
-    assert [(one.tool, one.why, one.message) for one in tree.root.chain.not_done] == [
+    assert (tree.root.chain.status, tree.root.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
+    assert [(one.tool, one.why, one.message) for one in tree.root.chain.end.not_done] == [
         ("refund", WhyNot.LEFT_OUT, LEFT.reason)
     ]
 
@@ -112,7 +112,7 @@ def test_f1_what_one_agent_left_out_and_another_one_did_is_done() -> None:
     other.propose(content="Paid back.")
     tree.report(other)
     tree.root.propose(content="It is refunded.")
-    assert (tree.root.chain.not_done, tree.root.chain.unfinished) == ((), False)
+    assert (tree.root.chain.end.not_done, tree.root.chain.end.unfinished) == ((), False)
 
 
 @pytest.mark.parametrize("above", [False, True])
@@ -126,7 +126,7 @@ def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(above: bool, mo
     if not above:
         asker.propose(content="They said stop.")
         tree.report(asker)
-    assert tree.root.chain.heard is Heard.ANSWER
+    assert tree.root.chain.people.heard is Heard.ANSWER
     child = routed(tree, "billing")
     found_order(child)
     child.propose(content="I do not refund it.")

@@ -133,7 +133,7 @@ def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
 def test_g1_a_yes_to_a_destructive_call_covers_no_other(reach: Reach) -> None:
     told = asked()
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach))
-    assert told.chain.granted == ()
+    assert told.chain.people.granted == ()
 
 
 def test_g2_only_an_approval_takes_arguments() -> None:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.strategies import by_load, by_rule, by_skill, in_turn
-from haltpoint.chain.model.state import Routing
+from haltpoint.chain.model.state import FromBelow
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
@@ -229,7 +229,7 @@ def test_i1_a_task_that_a_rule_routes_is_the_agents_own_as_if_it_had_named_this_
         "rule": "orders",
     }
     assert second.details == {"origin": "react", "agent": "front"}
-    assert story.chain.routing == Routing(decisions=1)
+    assert story.chain.below == FromBelow(decisions=1)
 
 
 def test_i1_a_task_that_nothing_routes_goes_to_the_agent_without_a_name_as_it_always_did() -> None:
@@ -237,7 +237,7 @@ def test_i1_a_task_that_nothing_routes_goes_to_the_agent_without_a_name_as_it_al
     story, plain = submitted(task, with_front(Strategy.RULE, TO_FRONT)), Story(task, *TOOLS)
     plain.submit(read=False)
     assert story.chain.task == task
-    assert structs.replace(story.chain, routing=None) == plain.chain
+    assert structs.replace(story.chain, below=FromBelow()) == plain.chain
     assert story.last.outputs == plain.last.outputs
     assert story.told("chain.routed")[0].get("target_agent") is None
     assert story.told("chain.started") == [{"origin": "drafted"}]
@@ -272,7 +272,7 @@ def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:
 
 def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
     story = submitted(Task(goal="order", agent="billing"), with_front(Strategy.RULE, TO_FRONT))
-    assert (story.told("chain.routed"), story.chain.routing) == ([], None)
+    assert (story.told("chain.routed"), story.chain.below) == ([], FromBelow())
 
 
 # ---- a function of the operator's -----------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def test_c12_no_usable_reading_is_asked_for_once_more_and_then_nothing_is_due_an
     story.read(None)
     assert [one.violation for one in story.thought.corrections] == [Violation.UNREADABLE]
     story.read(None)
-    assert (story.chain.bounds, story.chain.strikes) == (ChainBounds(), 0)
+    assert (story.chain.bounds, story.chain.row.count) == (ChainBounds(), 0)
     assert story.thought.kind is ThoughtKind.REASON
     assert asked(story, "send") == [ReasonKind.UNASKED]
 
@@ -144,7 +144,7 @@ def test_c12_in_a_planned_task_too_many_tools_are_a_fault_of_the_plan_once() -> 
     story.submit()
     steps = plan(*(Step(id=f"s{number}", required_tools=(f"t{number}",)) for number in range(3)))
     story.draft(steps, bounds=read)
-    assert (story.chain.bounds, story.chain.strikes) == (None, 1)
+    assert (story.chain.bounds, story.chain.row.count) == (None, 1)
     story.draft(steps, bounds=read)
     assert story.chain.status is ChainStatus.EXECUTING
     assert story.chain.bounds is not None
@@ -172,8 +172,8 @@ def test_a_reading_that_costs_more_than_there_is_is_not_acted_on() -> None:
     story = told(budget=Budget(tokens=1))
     story.submit(read=False)
     story.read(Bounds(), Usage(input_tokens=10))
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-208"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-208"
 
 
 def test_a_late_or_foreign_reading_changes_nothing() -> None:

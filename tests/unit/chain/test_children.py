@@ -331,7 +331,7 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     assert child.final_facts == ["chain.completed"]
     tell_parent(story, child)
     assert story.final_facts == ["chain.completed"]
-    assert story.chain.answer == '{"message_id":"m1"}'
+    assert story.chain.end.answer == '{"message_id":"m1"}'
 
 
 def test_a_roots_end_reports_to_nobody() -> None:
@@ -433,19 +433,19 @@ def test_skills_that_call_themselves_end_three_levels_down() -> None:
     assert levels_of(stories[-1].chain.id) == 3
     for parent, child in zip(reversed(stories[:-1]), reversed(stories), strict=False):
         tell_parent(parent, child)
-    assert story.chain.error is not None
-    assert "more than 3 deep" in story.chain.error.message
+    assert story.chain.end.error is not None
+    assert "more than 3 deep" in story.chain.end.error.message
 
 
 def test_the_actions_of_a_skill_count_against_the_parents_budget() -> None:
     task = msgspec.structs.replace(literal_task(1, "tell", who="John"), budget=Budget(actions=2))
     story = Story(task, *TOOLS)
     story.submit()
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-208"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-208"
     story = Story(msgspec.structs.replace(task, budget=Budget(actions=3)), *TOOLS)
     story.submit()
-    assert story.chain.actions_used == 3
+    assert story.chain.spent.actions == 3
     assert started(story).action.child == "c~s1-1"
 
 
@@ -457,8 +457,8 @@ def test_arguments_from_results_cannot_become_references() -> None:
     story = Story(Task(plan=steps), *tools(FIND, loose))
     story.submit()
     story.result(data=json.dumps({"x": {"$from": "find.data.secret"}}))
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-206"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-206"
     assert outputs(story.last, StartChild) == []
 
 
@@ -515,8 +515,8 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
 def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
     story = hooked()
     story.result(data=json.dumps({"arguments": arguments}))
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-206"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-206"
 
 
 def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
@@ -549,7 +549,7 @@ def test_c6_in_advisory_mode_a_value_that_hooks_made_up_for_a_skill_is_told() ->
     story.result(passed, data=f'{{"arguments":{left}}}')
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_provenance"]
-    assert story.chain.strikes == 1
+    assert story.chain.row.count == 1
     assert started(story).task.plan is not None
 
 
@@ -564,8 +564,8 @@ def test_what_hooks_leave_cannot_become_references() -> None:
     story.submit()
     story.result(data=json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
 
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-206"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-206"
     assert outputs(story.last, StartChild) == []
 
 
@@ -574,8 +574,8 @@ def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:
     story.now = story.chain.deadline
     story.result(data='{"arguments":{"who":"John"}}')
 
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-209"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-209"
     assert outputs(story.last, StartChild) == []
     assert story.final_facts == ["chain.failed"]
 
@@ -592,8 +592,8 @@ def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
     story = Story(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
     story.submit()
 
-    assert story.chain.error is not None
-    assert "more than 262144 bytes" in story.chain.error.message
+    assert story.chain.end.error is not None
+    assert "more than 262144 bytes" in story.chain.end.error.message
     assert outputs(story.last, StartChild) == []
 
 

@@ -45,7 +45,7 @@ def test_b7_a_proposal_loses_confirmed_and_is_told_so_without_a_strike(mode: Mod
 
     (order,) = told.dispatches
     assert (order.action.arguments, order.notes, order.approval) == ('{"id":"a"}', (NOT_CONFIRMED,), None)
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
     assert told.told("contract.violated") == []
 
 
@@ -92,5 +92,5 @@ def test_c1_a_literal_plan_that_brings_confirmed_is_refused_with_the_reason() ->
     told.submit()
 
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.error is not None
-    assert "leave out confirmed: it is set only when a person has approved this call" in told.chain.error.message
+    assert told.chain.end.error is not None
+    assert "leave out confirmed: it is set only when a person has approved this call" in told.chain.end.error.message

@@ -159,7 +159,7 @@ FIND = spec("find")
 
 
 def never(told: Story) -> list[tuple[str, str, str]]:
-    return [(one.tool, one.says, one.why.value) for one in told.chain.not_done]
+    return [(one.tool, one.says, one.why.value) for one in told.chain.end.not_done]
 
 
 def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:

@@ -80,7 +80,7 @@ def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_mo
 
     [asked] = story.questions
     assert (asked.question, asked.request.kind) == (WHICH, RequestKind.INPUT)
-    assert (story.chain.status, story.chain.strikes) == (ChainStatus.AWAITING_INPUT, 0)
+    assert (story.chain.status, story.chain.row.count) == (ChainStatus.AWAITING_INPUT, 0)
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
     assert story.thought.receipts == ("c.find.1",)
     assert story.chain.actions["c.find.1"].data == '{"answer":"John Smith","said":"John Smith"}'
@@ -109,7 +109,7 @@ def test_c11_polite_words_at_the_end_of_an_open_ended_task_are_its_answer() -> N
     story.result()
     story.propose(content="John knows now. Anything else?")
 
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "John knows now. Anything else?")
+    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.COMPLETED, "John knows now. Anything else?")
 
 
 def test_c11_a_question_in_an_open_ended_task_that_still_owes_what_was_asked_for_goes_to_a_person() -> None:
@@ -123,7 +123,7 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_then_bel
     first = story.thought
     question(story, WHICH)
 
-    assert (story.chain.status, story.chain.strikes) == (ChainStatus.AWAITING_INPUT, 0)
+    assert (story.chain.status, story.chain.row.count) == (ChainStatus.AWAITING_INPUT, 0)
     assert story.questions[-1].question == WHICH
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
     assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
@@ -149,8 +149,8 @@ def test_c11_nobody_answers_a_question_while_planning() -> None:
     story = told()
     question(story, WHICH)
     story.due("c.r1", at=story.now + 25 * 3_600_000)
-    assert story.chain.error is not None
-    assert story.chain.error.code == "HP-210"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.code == "HP-210"
 
 
 def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more() -> None:
@@ -218,8 +218,8 @@ def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> N
     story.end("There is no John.")
     assert story.statuses["send"] == "skipped"
     story.say("There is no John.")
-    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, True)
-    assert [(one.tool, one.why, one.message) for one in story.chain.not_done] == [
+    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
+    assert [(one.tool, one.why, one.message) for one in story.chain.end.not_done] == [
         ("lookup", WhyNot.FAILED, "no such contact"),
         ("lookup", WhyNot.LEFT_OUT, "There is no John."),
         ("send", WhyNot.LEFT_OUT, "There is no John."),
@@ -253,7 +253,7 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     assert ended(story) == ("skipped", False)
     assert story.chain.left_out == (LeftOut(tools=("send",), reason="It is late."),)
     story.say("It was left out.")
-    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, True)
+    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
 
 
 def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
@@ -275,8 +275,8 @@ def test_c11_an_answer_that_is_not_given_fails_the_step() -> None:
     story = unread()
     story.end()
     story.due("c.r1", at=story.now + 25 * 3_600_000)
-    assert story.chain.error is not None
-    assert (story.chain.error.code, story.statuses) == ("HP-210", {"send": "failed"})
+    assert story.chain.end.error is not None
+    assert (story.chain.end.error.code, story.statuses) == ("HP-210", {"send": "failed"})
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
@@ -315,8 +315,8 @@ def test_c11_after_an_error_a_step_of_a_plan_fails_with_the_tools_words(in_words
     else:
         story.end()
 
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "too many today")
-    assert story.chain.error == ChainError("HP-205", "send: RATE_LIMIT: too many today", "send")
+    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "too many today")
+    assert story.chain.end.error == ChainError("HP-205", "send: RATE_LIMIT: too many today", "send")
     assert story.told("contract.violated") == []
 
 
@@ -326,8 +326,8 @@ def test_c11_after_an_error_an_open_ended_step_is_skipped_and_its_words_are_the_
     story.result(failed(ErrorType.PERMISSION, "not yours"))
     story.propose(content="I may not write to John.")
 
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "I may not write to John.")
-    assert (story.statuses, story.chain.unfinished) == ({"react": "skipped"}, True)
+    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.COMPLETED, "I may not write to John.")
+    assert (story.statuses, story.chain.end.unfinished) == ({"react": "skipped"}, True)
 
 
 def test_c11_after_a_no_words_end_the_step() -> None:
@@ -393,8 +393,8 @@ def test_c1_no_plan_promises_or_calls_end_step() -> None:
     assert [one.violation for one in story.thought.corrections] == [Violation.BAD_PLAN]
     story = Story(Task(plan=plan(tool_step("a", call("end_step", outcome="not_needed", reason="x")))), LOOKUP)
     story.submit()
-    assert story.chain.error is not None
-    assert "internal" in story.chain.error.message
+    assert story.chain.end.error is not None
+    assert "internal" in story.chain.end.error.message
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:
 
     assert story.statuses == {"send": "skipped"}
     story.say("It was left out.")
-    assert [(one.why, one.message) for one in story.chain.not_done] == [(WhyNot.LEFT_OUT, "not today")]
+    assert [(one.why, one.message) for one in story.chain.end.not_done] == [(WhyNot.LEFT_OUT, "not today")]
 
 
 def test_c11_a_reading_in_any_step_that_it_depends_on_lets_a_step_end() -> None:

@@ -88,7 +88,7 @@ def test_d2_a_step_without_a_violation_is_not_ended_by_the_strikes_of_others(mod
     told = planned(*others, last, mode="advisory")
     for _ in range(3):
         told.propose(content="no call")
-    assert told.chain.strikes == 3
+    assert told.chain.row.count == 3
     told.propose(call("lookup"))
     told.result(failed(ErrorType.NOT_FOUND))
 
@@ -235,7 +235,7 @@ def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_
     assert (resolved.action.tool, resolved.action.data) == ("save", '{"id":"f1"}')
     assert told.final_facts == []
     told.propose(content="I've saved it.")
-    assert told.chain.answer == "I've saved it.", "its receipt founds the claim"
+    assert told.chain.end.answer == "I've saved it.", "its receipt founds the claim"
 
 
 @pytest.mark.parametrize(("value", "text"), [({"name": "x"}, ""), (None, "It is saved.")])
@@ -396,8 +396,8 @@ def test_i4_a_form_out_of_a_result_is_checked_too() -> None:
     told = from_a_result({"$from": "a.data.q"}, bad)
 
     assert told.questions == []
-    assert told.chain.error is not None
-    assert "pattern cannot be used here" in told.chain.error.message
+    assert told.chain.end.error is not None
+    assert "pattern cannot be used here" in told.chain.end.error.message
 
 
 def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
@@ -428,15 +428,15 @@ def test_d2_plans_and_answers_are_not_asked_for_without_end_however_many_strikes
     told.submit()
     for _ in range(5):
         told.draft(None)
-    assert told.chain.error is not None
-    assert told.chain.error.code == "HP-208"
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.code == "HP-208"
 
     told = planned(Step(id="think"), policy=policy, strikes=1000)
     told.propose(content="fine")
     for _ in range(5):
         told.say("", "lookup")
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == "There is no answer in words: the budget for the model is used up."
+    assert told.chain.end.answer == "There is no answer in words: the budget for the model is used up."
 
 
 # ---- what hooks have made of a call (C6, H3)
@@ -462,7 +462,7 @@ def test_c6_in_advisory_mode_a_value_that_hooks_made_up_is_told_and_counts() -> 
     [broken] = told.told("contract.violated")
     assert (broken["violation"], broken["tool"], broken["thought_id"]) == ("no_provenance", "send", "c.send.t1.1")
     assert broken["message"].startswith("Hooks changed the call.")
-    assert (told.chain.strikes, told.chain.runs[0].strikes) == (1, 1)
+    assert (told.chain.row.count, told.chain.runs[0].strikes) == (1, 1)
     assert told.thought.corrections == (), "it goes on"
 
 
@@ -470,7 +470,7 @@ def test_d2_a_value_of_hooks_is_forgiven_with_the_success_of_its_call() -> None:
     told = sent_by_hooks('{"to": "mallory"}', mode="advisory")
 
     assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
     assert told.statuses["send"] == "completed"
 
 

@@ -346,8 +346,8 @@ def test_c6_what_a_person_denied_no_literal_plan_of_a_skill_does() -> None:
     ran(child, '{"id": "i"}')
     assert child.tools_called == ["find"]
     assert child.chain.status is ChainStatus.FAILED
-    assert child.chain.error is not None
-    assert "A person denied exactly this call of pay" in child.chain.error.message
+    assert child.chain.end.error is not None
+    assert "A person denied exactly this call of pay" in child.chain.end.error.message
 
 
 def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
@@ -383,7 +383,7 @@ def test_b4_an_equal_call_of_an_answered_lookup_gets_that_receipt(mode: Mode) ->
     story.propose(call("find", q="john"))
     story.result(asks("u1", "u2"))
     story.answer(RequestKind.CLARIFICATION, option="u2")
-    used = story.chain.actions_used
+    used = story.chain.spent.actions
     story.propose(call("find", q="john"))
 
     assert len(story.dispatches) == 1
@@ -392,7 +392,7 @@ def test_b4_an_equal_call_of_an_answered_lookup_gets_that_receipt(mode: Mode) ->
     assert action.told.repeats == "c.react.1"
     assert story.told("action.completed")[-1]["repeats"] == "c.react.1"
     assert len(story.questions) == 1
-    assert story.chain.actions_used == used
+    assert story.chain.spent.actions == used
     assert story.chain.runs[0].status is StepStatus.IN_PROGRESS
 
 
@@ -429,7 +429,7 @@ def test_c6_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_strike() ->
     for _ in range(2):
         done(story, call("find", q="a"))
     assert refused(story, call("find", q="a")).startswith("stuck: find was called twice in a row")
-    assert story.chain.strikes == 1
+    assert story.chain.row.count == 1
     story.propose(call("find", q="a"))
     story.propose(call("find", q="a"))
     assert story.chain.status is ChainStatus.ESCALATED
@@ -445,7 +445,7 @@ def test_c6_another_receipt_another_call_between_or_a_tool_that_repeats_is_not_s
         done(story, call("find", q="c"))
     for _ in range(4):
         done(story, call("run"))
-    assert story.chain.strikes == 0
+    assert story.chain.row.count == 0
 
 
 def test_c6_in_advisory_mode_a_stuck_call_runs() -> None:

@@ -50,7 +50,7 @@ def test_the_steps_run_in_order_and_the_last_result_is_the_answer() -> None:
     told.result(data='{ "sent" : "ä" }')
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == '{"sent":"ä"}'
+    assert told.chain.end.answer == '{"sent":"ä"}'
     assert told.final_facts == ["chain.completed"]
     assert told.thoughts == []
     assert [dispatch.position for dispatch in told.dispatches] == [1, 2]
@@ -93,7 +93,7 @@ def test_the_actions_of_a_step_run_one_after_the_other() -> None:
     assert told.tools_called == ["note", "other"]
     told.result(data='{"n": 2}')
 
-    assert told.chain.answer == '{"n":2}'
+    assert told.chain.end.answer == '{"n":2}'
     assert [dispatch.action.id for dispatch in told.dispatches] == ["c.s1.1", "c.s1.2"]
 
 
@@ -135,8 +135,8 @@ def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() ->
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
 
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.answer == "no contact matches 'Zorg'. Check the spelling."
-    assert told.chain.error == ChainError("HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find")
+    assert told.chain.end.answer == "no contact matches 'Zorg'. Check the spelling."
+    assert told.chain.end.error == ChainError("HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find")
     assert told.statuses == {"find": "failed", "send": "pending"}
     assert told.final_facts == ["chain.failed"]
     assert told.tools_called == ["find"]
@@ -147,7 +147,7 @@ def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(kin
     told = story(find_and_send())
     fault = ErrorInfo(error_type=kind, message="it failed", suggestion=BY_TYPE[kind], recoverable=False)
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
-    assert told.chain.answer == "it failed"
+    assert told.chain.end.answer == "it failed"
 
 
 def test_b2_calls_behind_an_error_are_never_executed() -> None:
@@ -157,7 +157,7 @@ def test_b2_calls_behind_an_error_are_never_executed() -> None:
 
     assert told.never_executed == [("other", "the call before it failed")]
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer is None
+    assert told.chain.end.answer is None
 
 
 def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_on() -> None:
@@ -179,7 +179,7 @@ def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_o
         {"step_id": "send", "reason": "the result of step 'find' is missing"},
         {"step_id": "log", "reason": "the result of step 'send' is missing"},
     ]
-    assert told.chain.answer == '{"n":4}'
+    assert told.chain.end.answer == '{"n":4}'
 
 
 def test_only_results_that_somebody_may_still_look_at_are_kept() -> None:
@@ -222,7 +222,7 @@ def test_a_resolved_value_must_fit_the_schema() -> None:
 
     told.result(data='{"contact_id": 12}')
 
-    assert told.chain.error == ChainError("HP-206", "send: arguments.to: 12 is not of type 'string'", "send")
+    assert told.chain.end.error == ChainError("HP-206", "send: arguments.to: 12 is not of type 'string'", "send")
     assert told.tools_called == ["find"]
 
 
@@ -231,7 +231,7 @@ def test_resolved_arguments_have_a_limit() -> None:
 
     told.result(data=write_json({"contact_id": "x" * 70_000}))
 
-    assert told.chain.error == ChainError("HP-206", "send: its arguments have more than 65536 bytes", "send")
+    assert told.chain.end.error == ChainError("HP-206", "send: its arguments have more than 65536 bytes", "send")
 
 
 def test_half_of_a_character_is_sent_as_it_is_written_in_json() -> None:
@@ -256,7 +256,7 @@ def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
         told.submit()
         told.result(data=write_json(deep))
 
-        assert (told.chain.error and told.chain.error.message) == error
+        assert (told.chain.end.error and told.chain.end.error.message) == error
 
 
 def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:
@@ -275,7 +275,7 @@ def test_a_result_that_was_lost_is_not_guessed() -> None:
     told.result()
 
     text = "send: 'find.data.contact_id' refers to a step without a result"
-    assert told.chain.error == ChainError("HP-206", text, "send")
+    assert told.chain.end.error == ChainError("HP-206", text, "send")
 
 
 def test_a_tool_that_is_gone_fails_its_step() -> None:
@@ -284,7 +284,7 @@ def test_a_tool_that_is_gone_fails_its_step() -> None:
 
     told.result()
 
-    assert told.chain.error == ChainError("HP-207", "no worker declares note any more", "s2")
+    assert told.chain.end.error == ChainError("HP-207", "no worker declares note any more", "s2")
 
 
 def test_a_tool_that_changed_since_is_checked_again() -> None:
@@ -294,14 +294,14 @@ def test_a_tool_that_changed_since_is_checked_again() -> None:
 
     told.result()
 
-    assert told.chain.error == ChainError("HP-206", "note: arguments: 'text' is a required property", "s2")
+    assert told.chain.end.error == ChainError("HP-206", "note: arguments: 'text' is a required property", "s2")
 
 
 def test_c1_a_literal_plan_with_faults_fails_with_all_of_them() -> None:
     told = story(plan(tool_step("a", call("nope")), tool_step("a", call("send"), after=("z",))))
 
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.error == ChainError(
+    assert told.chain.end.error == ChainError(
         "HP-201",
         "step 'a': no tool is called 'nope'; there are: find, note, other, send; "
         "step 'a': actions[0] send: arguments: 'to' is a required property; "
@@ -318,7 +318,7 @@ def test_a_budget_of_actions_is_never_overshot() -> None:
     told.result()
     told.result()
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 2 actions", "s3")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 2 actions", "s3")
     assert len(told.dispatches) == 2
     assert told.statuses == {"s1": "completed", "s2": "completed", "s3": "cancelled"}
 
@@ -340,7 +340,7 @@ def test_nothing_goes_out_after_the_seconds_of_the_budget() -> None:
 
     told.result()
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 5 s")
     assert len(told.dispatches) == 1
 
 
@@ -350,7 +350,7 @@ def test_the_second_action_of_a_step_does_not_go_out_after_the_deadline_either()
 
     told.result()
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 5 s")
     assert told.never_executed == [("other", "the chain failed")]
 
 
@@ -382,4 +382,4 @@ def test_data_that_cannot_be_read_is_no_reason_to_stumble(data: str) -> None:
     told.result(data=data)
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer in ("{}", '{"a":"?"}')
+    assert told.chain.end.answer in ("{}", '{"a":"?"}')

@@ -20,9 +20,9 @@ def test_r1_a_chain_whose_result_is_lost_fails_and_says_which() -> None:
     told.submit()
     told.lose("c.s1.1/1/done")
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.error is not None
-    assert told.chain.error.code == "HP-211"
-    assert "c.s1.1/1/done" in told.chain.error.message
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.code == "HP-211"
+    assert "c.s1.1/1/done" in told.chain.end.error.message
     assert told.final_facts == ["chain.failed"]
 
 

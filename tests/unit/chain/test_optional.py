@@ -54,4 +54,4 @@ def test_f1_an_effect_that_was_left_out_last_is_told_as_never_executed_once() ->
     story = run((LOOK, left_out), [OK])
     assert story.chain.status is ChainStatus.COMPLETED
     assert [one["tool"] for one in story.told("action.never_executed")] == ["send"]
-    assert story.chain.not_done == ()
+    assert story.chain.end.not_done == ()

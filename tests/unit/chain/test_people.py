@@ -146,9 +146,9 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
 
     told.answer(CLARIFICATION, Choice.NONE, text="I mean my brother")
 
-    assert told.chain.answer == "A person was asked and said: I mean my brother"
-    assert told.chain.error is not None
-    assert told.chain.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
+    assert told.chain.end.answer == "A person was asked and said: I mean my brother"
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
     assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
 
 
@@ -162,7 +162,7 @@ def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
     assert (second.action.id, second.action.attempt, second.again) == ("c.find.1", 2, True)
     assert second.approval == Approval(digest="1a2b", by="ann", preview="to Ann")
     assert second.action.arguments == first.action.arguments
-    assert told.chain.actions_used == 1
+    assert told.chain.spent.actions == 1
 
 
 def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_approved_run() -> None:
@@ -188,7 +188,7 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_alone_rea
     assert outcome.error.error_type is ErrorType.DENIED
     assert outcome.error.recoverable is False
     assert (outcome.error.suggestion, outcome.instruction_for_ai) == (None, "Do not retry this call.")
-    assert told.chain.answer == "A person was asked and did not allow it: too late at night"
+    assert told.chain.end.answer == "A person was asked and did not allow it: too late at night"
 
 
 def test_words_may_be_missing() -> None:
@@ -197,8 +197,8 @@ def test_words_may_be_missing() -> None:
     no.answer(CONFIRMATION, Choice.REJECT)
     none.answer(CLARIFICATION, Choice.NONE)
 
-    assert no.chain.answer == "A person was asked and did not allow it: no"
-    assert none.chain.answer == "A person was asked and said: none of the options is the right one"
+    assert no.chain.end.answer == "A person was asked and did not allow it: no"
+    assert none.chain.end.answer == "A person was asked and said: none of the options is the right one"
     assert no.resolved[0].action.data == "{}"
 
 
@@ -296,7 +296,7 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
     assert outcome is not None
     assert (outcome.error, outcome.metadata.by) == (msgspec.structs.replace(error, no_effect=True), "ann")
     assert len(told.dispatches) == 1
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.FAILED, error.message)
+    assert (told.chain.status, told.chain.end.answer) == (ChainStatus.FAILED, error.message)
 
 
 def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
@@ -378,8 +378,8 @@ def test_a_question_that_expires_fails_the_chain() -> None:
     told.due("c.r1", at=START + DAY)
 
     assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.error is not None
-    assert (told.chain.error.code, told.chain.error.step_id) == ("HP-210", "find")
+    assert told.chain.end.error is not None
+    assert (told.chain.end.error.code, told.chain.end.error.step_id) == ("HP-210", "find")
     assert told.told("request.expired") == [{"request_id": "c.r1"}]
     assert told.told("request.withdrawn") == []
     assert told.final_facts == ["chain.failed"]
@@ -452,8 +452,8 @@ def test_the_chains_deadline_ends_a_question_too() -> None:
 
     told.due("c.r1", at=START + 60_000)
 
-    assert told.chain.error is not None
-    assert told.chain.error.code == "HP-208"
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.code == "HP-208"
     assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain has used up its 60 s"}]
 
 
@@ -485,8 +485,8 @@ def test_an_approved_tool_that_is_gone_fails_its_step() -> None:
 
     told.answer(CONFIRMATION, Choice.APPROVE)
 
-    assert told.chain.error is not None
-    assert told.chain.error.code == "HP-207"
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.code == "HP-207"
 
 
 def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:

@@ -102,4 +102,4 @@ def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
     story.draft(plan(Step(id="a", required_tools=("count",))))
     story.propose(call("count", n="3", m=None))
     assert story.action.arguments == '{"n":3}'
-    assert story.chain.strikes == 0
+    assert story.chain.row.count == 0

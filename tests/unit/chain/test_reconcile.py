@@ -49,7 +49,7 @@ def test_e5_a_call_that_happened_has_its_receipt_and_no_person_is_asked() -> Non
     asked(story)
     story.result(HAPPENED, data='{"receipt":"r1"}')
     assert (story.chain.status, len(story.dispatches), story.questions) == (ChainStatus.COMPLETED, 2, [])
-    assert story.chain.actions_used == 1
+    assert story.chain.spent.actions == 1
 
 
 def test_e5_a_call_that_did_not_happen_runs_again_under_its_id() -> None:

@@ -47,7 +47,7 @@ def test_e2_an_action_rests_until_its_tool_says_and_runs_again_under_its_id() ->
         story.due(at=resting["until"])
         assert [(one.action.id, one.action.attempt) for one in story.dispatches] == [("c.s0.1", 1), ("c.s0.1", 2)]
         assert story.dispatches[-1].again
-        assert story.chain.actions_used == 1
+        assert story.chain.spent.actions == 1
         story.result()
         assert story.chain.status is ChainStatus.COMPLETED
 
@@ -211,7 +211,7 @@ def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
 def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -> None:
     story = literal("read", "read", "read", parallel=2, budget=Budget(actions=1))
     assert story.chain.failing is not None
-    assert story.chain.ready != ()
+    assert story.chain.live
     story.result()
     assert story.chain.status is ChainStatus.FAILED
 
@@ -290,7 +290,7 @@ def test_e6_a_limited_call_rests_until_its_moment_and_uses_up_no_attempt() -> No
         assert next_due(story.chain) == before + 2001
         story.due(at=next_due(story.chain))
         assert (story.dispatches[-1].action.attempt, story.dispatches[-1].limited) == (number + 1, number)
-    assert story.chain.actions_used == 1
+    assert story.chain.spent.actions == 1
     assert attempts(story, again(ErrorType.SERVER)) == 8 + 2
 
 
@@ -309,5 +309,5 @@ def test_e6_it_fails_only_at_its_deadline_with_the_name_of_the_limit() -> None:
         assert story.chain.resting
         story.due(at=story.chain.deadline)
         assert story.chain.status is ChainStatus.FAILED
-        assert story.chain.error is not None
-        assert story.chain.error.message.endswith("while a call waited for the rate_limit 1/s of read")
+        assert story.chain.end.error is not None
+        assert story.chain.end.error.message.endswith("while a call waited for the rate_limit 1/s of read")

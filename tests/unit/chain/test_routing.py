@@ -97,8 +97,8 @@ def test_i2_rounds_are_turns_of_the_budget_which_ends_before_a_decision_is_force
     for number in range(turns):
         assert not tree.root.thought.forced
         look_up(tree, query=str(number))
-    assert tree.root.chain.error is not None
-    assert tree.root.chain.error.code == "HP-208"
+    assert tree.root.chain.end.error is not None
+    assert tree.root.chain.end.error.code == "HP-208"
 
 
 def test_i2_a_decision_without_any_call_hands_the_task_on_in_the_supervisors_words() -> None:
@@ -110,8 +110,7 @@ def test_i2_a_decision_without_any_call_hands_the_task_on_in_the_supervisors_wor
     assert tree.root.told("chain.routed") == [
         {"target_agent": "billing", "strategy": "llm", "timestamp": START, "reasoning": "so", "confidence": 0.9}
     ]
-    routed = tree.root.chain.routing
-    assert routed is not None
+    routed = tree.root.chain.below
     assert (routed.rounds, routed.decisions) == (0, 1)
 
 
@@ -121,7 +120,7 @@ def test_i2_the_answer_comes_after_the_agents_result() -> None:
     ended(tree)
     assert tree.root.thought.kind is ThoughtKind.REASON
     tree.root.propose(content="It is on its way.")
-    assert (tree.root.chain.status, tree.root.chain.answer) == (ChainStatus.COMPLETED, "It is on its way.")
+    assert (tree.root.chain.status, tree.root.chain.end.answer) == (ChainStatus.COMPLETED, "It is on its way.")
 
 
 def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_kept() -> None:
@@ -132,8 +131,7 @@ def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_ke
     assert tree.root.thought.receipts == ("c.route.1", "c.route.2")
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
-    assert tree.root.chain.routing is not None
-    assert tree.root.chain.routing.rounds == 0, "they are counted for each decision"
+    assert tree.root.chain.below.rounds == 0, "they are counted for each decision"
 
 
 def test_i2_calls_beside_a_decision_never_run() -> None:
@@ -153,7 +151,7 @@ def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_ask
     ended(tree, words="It was lost.")
     assert tree.root.thought.kind is ThoughtKind.ANSWER
     tree.root.say("It was lost.")
-    assert tree.root.chain.answer == "It was lost."
+    assert tree.root.chain.end.answer == "It was lost."
     assert len(tree.root.told("chain.routed")) == 2
 
 
@@ -183,7 +181,7 @@ def test_i3_an_unknown_target_is_a_strike_and_nothing_is_handed_on(name: str) ->
     (fault,) = tree.root.thought.corrections
     assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.BAD_ARGUMENTS, "route", [])
     assert "technical" in fault.message
-    assert (tree.root.chain.strikes, tree.root.told("chain.routed")) == (1, [])
+    assert (tree.root.chain.row.count, tree.root.told("chain.routed")) == (1, [])
     assert [one.get("agent") for one in tree.root.told("contract.violated")] == [True], "it is counted for no tool"
     assert tree.root.never_executed == [("find_order", "routed")]
 
@@ -230,8 +228,7 @@ def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
     tree = routing()
     tree.root.propose(content="Which order do you mean?")
     tree.root.answer(RequestKind.INPUT, text="Order 17")
-    assert tree.root.chain.routing is not None
-    assert tree.root.chain.routing.rounds == 1
+    assert tree.root.chain.below.rounds == 1
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 
@@ -274,7 +271,7 @@ def test_i2_a_tool_called_wrongly_is_a_result_in_words_and_a_round_and_no_strike
         tree.root.propose(wrong)
         (fault,) = tree.root.thought.corrections
         assert (fault.violation, fault.tool) == (violation, wrong.tool)
-    assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
+    assert (tree.root.thought.forced, tree.root.chain.row.count) == (True, 0)
     assert [(one.get("counted"), "agent" in one) for one in tree.root.told("contract.violated")] == [(False, False)] * 4
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
@@ -285,7 +282,7 @@ def test_i2_a_wrong_call_beside_a_sound_one_is_no_strike_either() -> None:
     tree = routing()
     tree.root.propose(call("find_order", number="17"), call("find_order", query="17"))
     tree.root.result()
-    assert (tree.root.chain.strikes, tree.root.tools_called) == (0, ["find_order"])
+    assert (tree.root.chain.row.count, tree.root.tools_called) == (0, ["find_order"])
 
 
 @pytest.mark.usefixtures("forms")
@@ -293,7 +290,7 @@ def test_i2_a_wrong_call_beside_a_sound_one_is_no_strike_either() -> None:
 def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str, Any]) -> None:
     tree = routing(**narrower)
     tree.root.propose(call("find_order", query="17"))
-    assert tree.root.chain.strikes == 1
+    assert tree.root.chain.row.count == 1
 
 
 @pytest.mark.usefixtures("forms")
@@ -301,7 +298,11 @@ def test_d1_a_proposal_of_which_nothing_ran_is_a_strike_or_a_round_and_never_bot
     tree = routing(tools=("nope_*",), max_tool_retries=2)
     for strikes in (1, 2):
         tree.root.propose(call("find_order", query="17"))
-        assert (tree.root.chain.strikes, tree.root.chain.routing, tree.root.thought.forced) == (strikes, None, False)
+        assert (tree.root.chain.row.count, tree.root.chain.below.rounds, tree.root.thought.forced) == (
+            strikes,
+            0,
+            False,
+        )
     tree.root.propose(call("find_order", query="17"))
     assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
     tree.root.answer(RequestKind.CLARIFICATION, option="billing")
@@ -314,15 +315,14 @@ def test_d1_a_refused_call_beside_one_that_was_sent_is_a_strike_and_a_round() ->
     tree.root.propose(call("find_order", query="17"), call("askHuman", question="Which order?"))
     tree.root.answer(RequestKind.INPUT, text="Order 17")
     assert len(tree.root.told("contract.violated")) == 1
-    assert tree.root.chain.routing is not None
-    assert tree.root.chain.routing.rounds == 1
+    assert tree.root.chain.below.rounds == 1
 
 
 @pytest.mark.usefixtures("forms")
 def test_i2_a_question_in_a_wrong_form_is_no_strike_where_no_tool_is_configured_either() -> None:
     tree = routing(tools=())
     tree.root.propose(call("askHuman", query="Which order?"))
-    assert (tree.root.chain.strikes, tree.root.thought.corrections[0].violation) == (0, Violation.BAD_ARGUMENTS)
+    assert (tree.root.chain.row.count, tree.root.thought.corrections[0].violation) == (0, Violation.BAD_ARGUMENTS)
 
 
 def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
@@ -338,7 +338,7 @@ def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
 def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() -> None:
     tree = routing(Mode.ADVISORY)
     tree.root.propose(content="Ask billing.")
-    assert (tree.root.chain.answer, len(tree.root.told("contract.violated"))) == ("Ask billing.", 1)
+    assert (tree.root.chain.end.answer, len(tree.root.told("contract.violated"))) == ("Ask billing.", 1)
 
 
 def test_d4_in_advisory_what_is_no_decision_and_no_words_goes_to_a_person_at_the_limit() -> None:
@@ -352,7 +352,7 @@ def test_d4_in_advisory_what_is_no_decision_and_no_words_goes_to_a_person_at_the
 def test_i2_where_the_model_is_held_to_nothing_words_are_the_answer() -> None:
     tree = routing(Mode.OFF)
     tree.root.propose(content="Ask billing.")
-    assert (tree.root.chain.answer, tree.root.told("contract.violated")) == ("Ask billing.", [])
+    assert (tree.root.chain.end.answer, tree.root.told("contract.violated")) == ("Ask billing.", [])
 
 
 # ---- the bound -------------------------------------------------------------------------------------------------------
@@ -419,14 +419,14 @@ def test_d3_at_the_limit_of_strikes_a_person_chooses_the_agent() -> None:
     child = tree.begun(tree.root.last)
     child.no_thought(child.thought.thought_id)
     tree.report(child)
-    assert (tree.root.chain.strikes, tree.root.thought.kind) == (0, ThoughtKind.REASON), "the row is over"
+    assert (tree.root.chain.row.count, tree.root.thought.kind) == (0, ThoughtKind.REASON), "the row is over"
 
 
 def test_d3_none_of_them_goes_back_to_the_model_with_a_new_row_of_strikes() -> None:
     tree = routing(policy=Policy(strikes=1))
     tree.root.take(decision("legal"))
     tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text="Whoever does refunds")
-    assert (tree.root.chain.strikes, tree.root.thought.receipts) == (0, ("c.route.1",))
+    assert (tree.root.chain.row.count, tree.root.thought.receipts) == (0, ("c.route.1",))
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 
@@ -442,7 +442,7 @@ def test_d3_where_an_agent_has_done_its_work_the_results_end_the_task(reply: Pro
     while not (tree.root.chain.status.final or tree.root.questions):
         tree.root.take(reply)
     assert (tree.root.questions, tree.root.chain.status) == ([], ChainStatus.COMPLETED)
-    assert (tree.root.chain.answer or "").endswith("billing: It is on its way.")
+    assert (tree.root.chain.end.answer or "").endswith("billing: It is on its way.")
 
 
 def test_c2_or_the_users_words_still_demand_a_tool() -> None:
@@ -464,7 +464,7 @@ def test_i2_without_rounds_the_first_thought_is_forced_and_words_behind_an_agent
     tree.root.take(decision("billing"))
     ended(tree)
     tree.root.propose(content="It is on its way.")
-    assert tree.root.chain.answer == "It is on its way."
+    assert tree.root.chain.end.answer == "It is on its way."
 
 
 def test_i2_calls_that_go_on_for_ever_end_with_a_person() -> None:
@@ -531,7 +531,7 @@ def test_i3_a_question_that_expires_ends_as_every_question_does() -> None:
     tree = routing(threshold=0.7)
     tree.root.take(decision("billing", sure=0.4))
     tree.root.due("c.r1", at=START + 25 * 3_600_000)
-    assert (tree.root.chain.status, tree.root.chain.error and tree.root.chain.error.code) == (
+    assert (tree.root.chain.status, tree.root.chain.end.error and tree.root.chain.end.error.code) == (
         ChainStatus.FAILED,
         "HP-210",
     )

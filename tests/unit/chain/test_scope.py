@@ -269,7 +269,7 @@ def test_c12_an_effect_out_of_the_tasks_scope_is_neither_due_nor_missed_in_a_pla
     told = Story(Task(goal="find and tell her", style=Style.REACT, tools=("find",)), spec("find"), MAIL)
     told.submit()
     told.propose(content="I cannot tell her.")
-    assert (told.chain.status, told.chain.unfinished) == (ChainStatus.COMPLETED, False)
+    assert (told.chain.status, told.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
 
     told = Story(Task(goal="find and tell her", tools=("find",)), spec("find"), MAIL)
     told.submit()

@@ -86,7 +86,7 @@ def test_c8_the_answer_is_the_last_result_of_the_plan_in_whatever_order_they_com
     story = literal(*(tool_step(name, call("read")) for name in "abc"))
     for name in "cab":
         story.result(data=f'{{"from":"{name}"}}', action=of(story, f"c.{name}.1"))
-    assert story.chain.answer == '{"from":"c"}'
+    assert story.chain.end.answer == '{"from":"c"}'
 
 
 def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_last_one_of_the_plan_is_its_result() -> None:
@@ -97,7 +97,7 @@ def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_last_one_of_the_pla
     assert names(story)[3:] == ["c.a.4"]
     assert story.chain.runs[0].last_ok == 3
     story.result(data='{"n":4}')
-    assert story.chain.answer == '{"n":4}'
+    assert story.chain.end.answer == '{"n":4}'
 
 
 def test_c8_a_literal_step_may_say_more_than_its_task_and_a_drafted_one_only_less() -> None:
@@ -259,9 +259,9 @@ def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -
         assert story.status_of("a") is StepStatus.FAILED
         story.result(asks("x", "y"), action=of(story, "c.b.1"))
         assert names(story) == ["c.a.1", "c.b.1"]
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
-    assert story.chain.error is not None
-    assert (story.chain.error.step_id, story.questions) == ("a", [])
+    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "no file")
+    assert story.chain.end.error is not None
+    assert (story.chain.end.error.step_id, story.questions) == ("a", [])
 
 
 def test_c3_a_step_whose_last_call_succeeds_while_the_chain_fails_is_complete() -> None:
@@ -274,7 +274,7 @@ def test_c3_a_step_whose_last_call_succeeds_while_the_chain_fails_is_complete() 
     story.result(action=of(story, "c.b.1"))
     assert story.chain.status is ChainStatus.EXECUTING
     story.result(action=of(story, "c.c.1"))
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
+    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "no file")
     assert story.statuses == {"a": "failed", "b": "completed", "c": "cancelled", "d": "ready"}
     assert names(story) == ["c.a.1", "c.b.1", "c.c.1"]
 
@@ -309,11 +309,11 @@ def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:
     story.result(failed(message="first"), action=of(story, "c.b.1"))
     story.result(failed(message="second"), action=of(story, "c.a.1"))
     story.result(action=of(story, "c.c.1"))
-    assert story.chain.answer == "first"
+    assert story.chain.end.answer == "first"
     other = literal(*steps)
     other.result(failed(message="first"), action=of(other, "c.b.1"))
     other.cancel()
-    assert (other.chain.status, other.chain.error) == (ChainStatus.CANCELLED, None)
+    assert (other.chain.status, other.chain.end.error) == (ChainStatus.CANCELLED, None)
 
 
 def test_c8_a_failure_waits_for_no_thought_and_takes_open_questions_back() -> None:
@@ -332,8 +332,8 @@ def test_c8_a_thought_that_fails_while_the_chain_fails_changes_nothing_about_why
     story.no_thought(story.thoughts[2].thought_id)
     story.no_thought(story.thoughts[3].thought_id)
     story.result(action=of(story, "c.a.1"))
-    assert story.chain.error is not None
-    assert (story.chain.status, story.chain.error.step_id) == (ChainStatus.FAILED, "b")
+    assert story.chain.end.error is not None
+    assert (story.chain.status, story.chain.end.error.step_id) == (ChainStatus.FAILED, "b")
 
 
 def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
@@ -348,8 +348,8 @@ def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
 
 def test_c8_a_required_tool_cannot_be_optional() -> None:
     story = literal(Step(id="a", required_tools=("read",), actions=(ProposedCall(tool="read", optional=True),)))
-    assert story.chain.error is not None
-    assert story.chain.error.message == "step 'a': read is required, but no action of the step calls it"
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.message == "step 'a': read is required, but no action of the step calls it"
 
 
 def test_r9_a_lost_thought_of_any_step_ends_the_chain() -> None:
@@ -439,7 +439,7 @@ def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(questi
     story.result(failed(message="no file"), action=of(story, "c.b.1"))
     assert (story.chain.status, story.chain.requests) == (ChainStatus.EXECUTING, ())
     story.result(action=of(story, "c.c.1"))
-    assert (story.chain.status, story.chain.answer, names(story)[3:]) == (ChainStatus.FAILED, "no file", [])
+    assert (story.chain.status, story.chain.end.answer, names(story)[3:]) == (ChainStatus.FAILED, "no file", [])
 
 
 def test_c8_a_chain_that_fails_takes_its_cases_back() -> None:
@@ -459,12 +459,12 @@ def test_c8_a_deadline_or_a_lost_message_does_not_hide_the_first_failure() -> No
     for late in (True, False):
         story = literal(tool_step("a", call("read")), tool_step("b", call("send")))
         story.result(failed(message="first"), action=of(story, "c.a.1"))
-        assert story.chain.error is None
+        assert story.chain.end.error is None
         if late:
             story.due(at=story.chain.deadline + 1)
         else:
             story.lose("c.b.1/1")
-        assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "first")
+        assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "first")
 
 
 def test_c8_a_used_up_budget_waits_for_the_calls_beside() -> None:
@@ -473,8 +473,8 @@ def test_c8_a_used_up_budget_waits_for_the_calls_beside() -> None:
     story.submit()
     assert (names(story), story.chain.status) == (["c.a.1"], ChainStatus.EXECUTING)
     story.result()
-    assert story.chain.error is not None
-    assert (story.chain.status, story.chain.error.code) == (ChainStatus.FAILED, "HP-208")
+    assert story.chain.end.error is not None
+    assert (story.chain.status, story.chain.end.error.code) == (ChainStatus.FAILED, "HP-208")
 
 
 def test_r9_a_lost_read_of_a_step_that_is_over_ends_nothing() -> None:
@@ -562,7 +562,7 @@ def test_c11_a_step_is_skipped_once() -> None:
     )
     story.result(asks("x", "y"), action=of(story, "c.z.1"))
     story.result(failed(), action=of(story, "c.a.1"))
-    assert story.chain.ready == (3,)
+    assert story.status_of("c") is StepStatus.READY
 
 
 def test_c8_an_optional_call_may_fail_in_every_way() -> None:
@@ -592,7 +592,7 @@ def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_betw
     story.propose(call("nonsense"), call("send", to="ann"), thought=story.thoughts[2])
     story.propose(content="no", thought=story.thoughts[3])
     story.result(failed(ErrorType.DENIED), action=of(story, "c.a.1"))
-    assert story.chain.strikes == 2
+    assert story.chain.row.count == 2
 
 
 def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
@@ -637,7 +637,7 @@ def test_c8_a_step_without_turns_left_is_over_while_the_chain_waits_for_the_call
     assert story.status_of("b") is StepStatus.FAILED
     assert story.never_executed == [("look", "belongs to c")]
     story.propose(call("look"), call("nonsense"), thought=b, usage=Usage(input_tokens=10))
-    assert story.chain.tokens == 10
+    assert story.chain.spent.tokens == 10
     story.result(action=of(story, "c.a.1"))
     assert story.chain.status is ChainStatus.FAILED
     assert len(story.never_executed) == 1
@@ -663,4 +663,4 @@ def test_c14_a_chain_that_waits_for_its_child_fails_by_what_failed_first() -> No
     assert story.chain.status is ChainStatus.EXECUTING
     child.cancel()
     tell_parent(story, child)
-    assert (story.chain.status, story.chain.answer) == (ChainStatus.FAILED, "no file")
+    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "no file")

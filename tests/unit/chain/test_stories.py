@@ -50,8 +50,8 @@ def test_c3_c7_a_mail_to_all_of_a_group_in_one_proposal() -> None:
             story.say("Everybody knows.")
 
         assert story.tools_called == ["list_people", "send", "send", "send"]
-        assert (story.chain.status, story.chain.strikes, len(story.thoughts)) == (ChainStatus.COMPLETED, 0, 4)
-        assert not story.chain.unfinished
+        assert (story.chain.status, story.chain.row.count, len(story.thoughts)) == (ChainStatus.COMPLETED, 0, 4)
+        assert not story.chain.end.unfinished
 
 
 @pytest.mark.parametrize("own_step", [False, True])
@@ -78,7 +78,7 @@ def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
     assert "end_step" in obeys.thought.corrections[0].form
     obeys.end("The person said so.", "not_needed")
     obeys.say("I left it.")
-    assert (obeys.chain.status, obeys.chain.unfinished, obeys.tools_called) == (ChainStatus.COMPLETED, True, [])
+    assert (obeys.chain.status, obeys.chain.end.unfinished, obeys.tools_called) == (ChainStatus.COMPLETED, True, [])
     assert len(obeys.questions) == 1
 
     pressed = answered()
@@ -102,9 +102,9 @@ def test_c11_nothing_is_overdue() -> None:
             story.propose(content="Nothing is overdue.")
         story.end("Nothing is overdue.", "not_needed")
         story.say("Nothing is overdue.")
-        assert (story.chain.status, story.chain.answer) == (ChainStatus.COMPLETED, "Nothing is overdue.")
-        assert (story.questions, story.chain.unfinished) == ([], True)
-        [left] = story.chain.not_done
+        assert (story.chain.status, story.chain.end.answer) == (ChainStatus.COMPLETED, "Nothing is overdue.")
+        assert (story.questions, story.chain.end.unfinished) == ([], True)
+        [left] = story.chain.end.not_done
         assert (left.tool, left.why, left.message) == ("send", WhyNot.LEFT_OUT, "Nothing is overdue.")
 
 
@@ -120,7 +120,7 @@ def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
     assert reasons(story) == []
     story.result()
     story.say("Ann was reminded.")
-    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, False)
+    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
 
 
 def test_c6_at_most_two_messages() -> None:
@@ -138,7 +138,7 @@ def test_c6_at_most_two_messages() -> None:
     story.result(SURE)
     story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="two are enough")
     story.propose(content="Two know.")
-    assert (story.chain.status, story.chain.unfinished) == (ChainStatus.COMPLETED, False)
+    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
 
 
 def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
@@ -148,7 +148,7 @@ def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
         "No step promises send, which the goal requires. Add a step with send in required_tools or one_of."
     )
     story.draft(plan(FIND), bounds=Bounds())
-    assert story.chain.strikes == 2, "the first readable bounds stand"
+    assert story.chain.row.count == 2, "the first readable bounds stand"
     story.draft(plan(FIND, TELL))
     assert story.chain.status is ChainStatus.EXECUTING
 
@@ -162,7 +162,7 @@ def test_c3_three_lookups_and_a_send() -> None:
     story.result()
     assert story.thought.due == ()
     story.propose(content="Ann knows.")
-    assert (story.chain.status, story.chain.strikes, story.questions) == (ChainStatus.COMPLETED, 0, [])
+    assert (story.chain.status, story.chain.row.count, story.questions) == (ChainStatus.COMPLETED, 0, [])
 
 
 def test_c6_a_no_and_a_respelled_call() -> None:
@@ -175,7 +175,7 @@ def test_c6_a_no_and_a_respelled_call() -> None:
     story.propose(call("send", to="Ann"))
     assert len(story.dispatches) == sent
     story.propose(content="Then not.")
-    assert (story.chain.status, story.chain.answer, story.chain.unfinished) == (
+    assert (story.chain.status, story.chain.end.answer, story.chain.end.unfinished) == (
         ChainStatus.COMPLETED,
         "Then not.",
         True,

@@ -51,7 +51,7 @@ def test_d1_each_violation_is_a_strike_of_the_step_and_of_the_chain() -> None:
     told = planned(FIND)
     told.propose(content="I have looked it up.")
 
-    assert (told.chain.strikes, told.chain.runs[0].strikes) == (1, 1)
+    assert (told.chain.row.count, told.chain.runs[0].strikes) == (1, 1)
     [violated] = told.told("contract.violated")
     assert violated["violation"] == "no_call"
     assert violated["thought_id"] == "c.find.t1.1"
@@ -65,7 +65,7 @@ def test_d1_many_faults_of_one_proposal_are_one_strike() -> None:
     told = planned(FIND)
     told.propose(call("nope"), call("save"), call("neither"))
 
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
     assert [one["violation"] for one in told.told("contract.violated")] == [
         "unknown_tool",
         "not_allowed",
@@ -91,7 +91,7 @@ def test_d2_a_successful_receipt_of_a_required_tool_ends_the_row_of_the_step() -
     told.propose(call("lookup"))
     told.result(data='{"id": "u1"}')
 
-    assert (told.chain.strikes, told.chain.runs[0].strikes, told.chain.case) == (0, 0, ())
+    assert (told.chain.row.count, told.chain.runs[0].strikes, told.chain.row.case) == (0, 0, ())
     told.propose(content="three")
     assert told.chain.status is ChainStatus.EXECUTING
 
@@ -102,7 +102,7 @@ def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the
         told.propose(content="saved")
         told.propose(call("lookup"))
         told.result(data='{"id": "u1"}')
-    assert (told.chain.strikes, told.chain.runs[0].strikes) == (0, 2)
+    assert (told.chain.row.count, told.chain.runs[0].strikes) == (0, 2)
     told.propose(content="saved")
 
     assert told.chain.status is ChainStatus.ESCALATED
@@ -116,7 +116,7 @@ def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool(
         told.propose(call("nope"))
         told.propose(call("lookup", number=number))
         told.result(data='{"id": "u1"}')
-    assert (told.chain.strikes, told.chain.runs[0].strikes) == (0, 0)
+    assert (told.chain.row.count, told.chain.runs[0].strikes) == (0, 0)
 
     for _ in range(3):
         told.propose(call("nope"))
@@ -129,7 +129,7 @@ def test_d2_a_failed_receipt_ends_no_row() -> None:
     told.propose(call("lookup"))
     told.result(failed(ErrorType.NOT_FOUND))
 
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
 
 
 def test_d2_the_chain_is_struck_out_over_several_steps() -> None:
@@ -139,16 +139,16 @@ def test_d2_the_chain_is_struck_out_over_several_steps() -> None:
     told.propose(content="found")
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert [strike.place for strike in told.chain.case] == ["think", "find"]
+    assert [strike.place for strike in told.chain.row.case] == ["think", "find"]
 
 
 def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> None:
     told = planned(Step(id="both", required_tools=("lookup", "save")))
     told.propose(call("nope"), call("lookup"))
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
     told.result(data='{"id": "u1"}')
 
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
     assert [one.violation for one in told.thought.corrections] == [Violation.UNKNOWN_TOOL]
 
 
@@ -192,7 +192,7 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.chain.plan is not None
     assert [step.description for step in told.chain.plan.steps] == ["Call lookup with John.", ""]
-    assert (told.chain.strikes, told.chain.case) == (0, ())
+    assert (told.chain.row.count, told.chain.row.case) == (0, ())
     assert (told.thought.thought_id, told.thought.corrections) == ("c.find.t1.4", ())
     assert told.chain.runs[0].proposals == 1
     told.propose(call("lookup"))
@@ -202,11 +202,11 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
 
 def test_d3_retry_asks_the_other_model_from_then_on() -> None:
     told = strikes_exhausted()
-    before = told.chain.other_model
+    before = told.chain.people.other_model
     told.answer(ESCALATION, Choice.RETRY)
-    other = told.chain.other_model
+    other = told.chain.people.other_model
     told.propose(content="no call")
-    assert (before, other, told.chain.other_model) == (False, True, True)
+    assert (before, other, told.chain.people.other_model) == (False, True, True)
 
 
 def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
@@ -261,7 +261,7 @@ def test_d3_words_by_hand_answer_an_open_ended_task() -> None:
     told.propose(call("nope"))
     told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
 
-    assert told.chain.answer == '{"id":"u1"}'
+    assert told.chain.end.answer == '{"id":"u1"}'
 
 
 def test_d3_abort_cancels_the_chain() -> None:
@@ -287,8 +287,8 @@ def test_d3_an_escalation_that_nobody_settles_fails_the_chain() -> None:
     told = strikes_exhausted(Step(id="save", required_tools=("save",)))
     told.due("c.r1", at=told.chain.requests[0].deadline)
 
-    assert told.chain.error is not None
-    assert told.chain.error.code == "HP-210"
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.code == "HP-210"
 
 
 # ---- plans
@@ -312,7 +312,7 @@ def test_d3_a_rephrased_task_is_planned_anew() -> None:
     told.draft(None)
     told.answer(ESCALATION, Choice.REPHRASE, text="Find John.")
 
-    assert (told.chain.status, told.chain.goal) == (ChainStatus.PLANNING, "Find John.")
+    assert (told.chain.status, told.chain.people.goal) == (ChainStatus.PLANNING, "Find John.")
     assert told.thought.thought_id == "c.plan.t0.2"
     told.draft(plan(FIND))
     assert told.chain.status is ChainStatus.EXECUTING
@@ -336,7 +336,7 @@ def test_d3_a_rephrased_open_ended_task_has_another_goal() -> None:
     told.propose(call("nope"))
     told.answer(ESCALATION, Choice.REPHRASE, text="Find John.")
 
-    assert told.chain.goal == "Find John."
+    assert told.chain.people.goal == "Find John."
 
 
 # ---- turns (D2)
@@ -361,7 +361,7 @@ def test_d2_turns_used_up_in_advisory_mode_are_a_violation_and_let_the_step_pass
     assert told.told("step.completed") == [{"step_id": "both", "validation_status": "failed"}]
     [broken] = told.told("contract.violated")
     assert (broken["violation"], broken["tool"], broken["thought_id"]) == ("no_call", "save", "c.both.t1.1")
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
 
 
 def test_d1_a_last_turn_that_was_a_violation_is_one_strike_also_when_the_turns_end_with_it() -> None:
@@ -376,7 +376,7 @@ def test_d1_a_last_turn_that_was_a_violation_is_one_strike_also_when_the_turns_e
         ("c.find.t1.2", "unknown_tool"),
         ("c.find.t1.2", "no_call"),
     ]
-    assert told.chain.strikes == 2
+    assert told.chain.row.count == 2
 
 
 # ---- advisory and off (D4)
@@ -391,7 +391,7 @@ def test_d4_in_advisory_mode_the_step_goes_on_and_says_that_its_promise_was_not_
     assert told.told("step.completed") == [{"step_id": "find", "validation_status": "failed"}]
     assert told.told("contract.violated")[0]["violation"] == "no_call"
     assert told.told("contract.corrected") == []
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
 
 
 def test_d4_in_advisory_mode_a_value_that_was_made_up_is_told_and_let_through() -> None:
@@ -428,7 +428,7 @@ def test_a_step_may_hold_the_model_to_its_word_where_its_task_is_off() -> None:
     strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
     told = strikes_exhausted(strict, mode="off")
     assert told.chain.status is ChainStatus.ESCALATED
-    assert told.chain.strikes == 3
+    assert told.chain.row.count == 3
 
     advisory = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY)
     told = planned(advisory, Step(id="save", required_tools=("save",)), mode="off")
@@ -447,7 +447,7 @@ def test_off_skips_what_holds_the_model_to_its_word() -> None:
 
     assert told.statuses == {"find": "completed", "send": "completed"}
     assert told.told("contract.violated") == []
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
 
 
 def test_off_keeps_what_holds_in_every_mode() -> None:
@@ -460,7 +460,7 @@ def test_off_keeps_what_holds_in_every_mode() -> None:
     assert told.dispatches == []
     assert told.told("step.completed") == [{"step_id": "send", "validation_status": "skipped"}]
     assert len(told.told("contract.violated")) == 5
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
 
 
 # ---- askHuman (I4, B5)
@@ -572,7 +572,7 @@ def test_i4_a_literal_plan_may_ask_a_person() -> None:
     told.submit()
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
 
-    assert told.chain.answer == '{"answer":"yes","said":"yes"}'
+    assert told.chain.end.answer == '{"answer":"yes","said":"yes"}'
 
 
 def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
@@ -581,8 +581,8 @@ def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
     told = Story(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
     told.submit()
 
-    assert told.chain.error is not None
-    assert "pattern cannot be used here" in told.chain.error.message
+    assert told.chain.end.error is not None
+    assert "pattern cannot be used here" in told.chain.end.error.message
 
 
 def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() -> None:

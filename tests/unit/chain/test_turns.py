@@ -123,7 +123,7 @@ def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mod
     told.draft(None, "no JSON in the reply")
     told.draft(None)
 
-    assert told.chain.error == ChainError("HP-202", "no plan after 2 attempts: the reply has no plan")
+    assert told.chain.end.error == ChainError("HP-202", "no plan after 2 attempts: the reply has no plan")
     assert len(told.thoughts) == 2
 
 
@@ -152,7 +152,7 @@ def test_no_plan_to_be_had_fails_the_chain_with_the_thoughts_code() -> None:
     told.submit()
     told.no_thought(kind=ThoughtKind.PLAN)
 
-    assert told.chain.error == ChainError("HP-301", "the model's server is away")
+    assert told.chain.end.error == ChainError("HP-301", "the model's server is away")
 
 
 # ---- tool steps (C3, C7)
@@ -278,7 +278,7 @@ def test_c3_with_each_a_step_goes_on_until_words_or_its_end() -> None:
     told.result()
     told.propose(content="Both know.")
     assert told.statuses == {"tell": "completed"}
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
 
 
 def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
@@ -593,19 +593,19 @@ def test_the_turns_of_the_budget_are_never_overshot() -> None:
     told.propose(content="one")
     told.propose(content="two")
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 2 turns", "send")
-    assert told.chain.turns == 2
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 2 turns", "send")
+    assert told.chain.spent.turns == 2
 
 
 def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
     told = drafted(reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2))
-    assert (len(told.thoughts), told.chain.turns) == (2, 1)
+    assert (len(told.thoughts), told.chain.spent.turns) == (2, 1)
     told.propose(content="John, then.")
     told.propose(LOOK)
     told.result()
     told.say("It is u1.")
 
-    assert (told.chain.status, told.chain.turns) == (ChainStatus.COMPLETED, 2)
+    assert (told.chain.status, told.chain.spent.turns) == (ChainStatus.COMPLETED, 2)
 
 
 def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
@@ -613,8 +613,8 @@ def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told.propose(LOOK, usage=Usage(input_tokens=90, output_tokens=11))
 
     assert told.dispatches == []
-    assert told.chain.error == ChainError("HP-208", "the chain has used 101 tokens, its whole budget")
-    assert told.chain.tokens == 101
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used 101 tokens, its whole budget")
+    assert told.chain.spent.tokens == 101
 
 
 @pytest.mark.parametrize(("cost", "acted_on"), [(0.5, True), (0.51, False)])
@@ -623,16 +623,16 @@ def test_a_thought_that_costs_more_money_than_there_is_is_not_acted_on(cost: flo
     told.propose(LOOK, usage=Usage(cost=cost))
 
     assert bool(told.dispatches) == acted_on
-    assert told.chain.cost == cost
+    assert told.chain.spent.cost == cost
     if not acted_on:
-        assert told.chain.error == ChainError("HP-208", "the chain has cost 0.51, its whole budget")
+        assert told.chain.end.error == ChainError("HP-208", "the chain has cost 0.51, its whole budget")
 
 
 def test_the_model_is_not_asked_when_the_money_is_used_up() -> None:
     told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
     told.propose(content="words", usage=Usage(cost=0.5))
 
-    assert told.chain.error == ChainError("HP-208", "the chain has cost 0.5, its whole budget")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has cost 0.5, its whole budget")
 
 
 def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
@@ -648,7 +648,7 @@ def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
     told.submit()
     told.draft(None, usage=Usage(input_tokens=10))
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used 10 tokens, its whole budget")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used 10 tokens, its whole budget")
     assert len(told.thoughts) == 1
 
 
@@ -666,7 +666,7 @@ def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
     told.result()
     told.propose(LOOK)
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 1 action", "both")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 1 action", "both")
 
 
 def test_the_model_is_not_asked_after_the_deadline() -> None:
@@ -674,7 +674,7 @@ def test_the_model_is_not_asked_after_the_deadline() -> None:
     told.now = START + 1000
     told.propose(content="words")
 
-    assert told.chain.error == ChainError("HP-208", "the chain has used up its 1 s")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 1 s")
 
 
 def test_planning_ends_at_the_deadline() -> None:
@@ -717,7 +717,7 @@ def test_a_failed_thought_fails_the_step_that_waited_for_it_and_no_other() -> No
     assert told.no_thought("c.think.t1.2").chain is before
     told.no_thought()
 
-    assert told.chain.error == ChainError("HP-301", "the model's server is away", "think")
+    assert told.chain.end.error == ChainError("HP-301", "the model's server is away", "think")
 
 
 def test_cancelling_a_step_that_holds_calls_says_so() -> None:
@@ -744,7 +744,7 @@ def test_the_answer_is_asked_for_once_after_the_last_step() -> None:
     assert told.chain.status is ChainStatus.EXECUTING
     told.say("Found him.")
 
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, "Found him.")
+    assert (told.chain.status, told.chain.end.answer) == (ChainStatus.COMPLETED, "Found him.")
 
 
 def test_an_answer_to_another_thought_changes_nothing() -> None:
@@ -766,7 +766,7 @@ def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
     told.no_thought(kind=ThoughtKind.ANSWER)
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == (
+    assert told.chain.end.answer == (
         "There is no answer in words: the model's server is away (HP-301).\nThe results:\n"
         'lookup: {"id": "u1"}\nsave: {}'
     )
@@ -783,7 +783,7 @@ def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(budget: Budg
     told.result(data='{"id": "u1"}')
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
+    assert told.chain.end.answer == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
 
 
 # ---- one open-ended step (style react)
@@ -801,7 +801,6 @@ def test_a_react_task_is_one_open_ended_step_without_planning() -> None:
     step = Step(id="react", description="tell John", allowed_tools=("drop", "lookup", "save", "send"))
     assert told.chain.plan == Plan(steps=(step,))
     assert step.step_type is StepType.REASONING
-    assert sorted(told.chain.digests) == ["drop", "lookup", "save", "send"]
     assert told.thought.thought_id == "c.react.t1.1"
 
 
@@ -813,7 +812,7 @@ def test_the_words_that_end_a_react_step_are_the_answer() -> None:
     told.result()
     told.propose(content="John knows.")
 
-    assert (told.chain.status, told.chain.answer) == (ChainStatus.COMPLETED, "John knows.")
+    assert (told.chain.status, told.chain.end.answer) == (ChainStatus.COMPLETED, "John knows.")
     assert {think.kind for think in told.thoughts} == {ThoughtKind.BOUNDS, ThoughtKind.REASON}
 
 

@@ -61,7 +61,7 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(begin
     assert FAULT in correction.message
     assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.form
     assert violations(told) == ["unreadable"]
-    assert told.chain.strikes == (0 if mode == "off" else 1)
+    assert told.chain.row.count == (0 if mode == "off" else 1)
     assert told.thought.attempt == 2
 
 
@@ -73,14 +73,14 @@ def test_c9_words_that_show_a_call_are_asked_about_without_a_strike(mode: str) -
     [correction] = told.thought.corrections
     assert (correction.violation, told.thought.attempt) == (Violation.UNREADABLE, 2)
     assert FAULT in correction.message
-    assert (violations(told), told.chain.strikes) == ([], 0)
+    assert (violations(told), told.chain.row.count) == ([], 0)
 
 
 def test_c9_words_that_show_a_call_are_words_where_no_turn_is_left() -> None:
     told = react(max_turns=1)
     told.take(Proposal(content="It says {}.", faults=(FAULT,), shown=True))
 
-    assert (told.final_facts, told.chain.strikes) == (["chain.completed"], 0)
+    assert (told.final_facts, told.chain.row.count) == (["chain.completed"], 0)
 
 
 def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
@@ -109,12 +109,12 @@ def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes
 
     assert told.tools_called == ["lookup"]
     assert violations(told) == ["unreadable"]
-    assert told.chain.strikes == (0 if mode == "off" else 1)
+    assert told.chain.row.count == (0 if mode == "off" else 1)
     told.result(data='{"id": "u1"}')
     assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
     assert '"tool":"send"' in told.thought.corrections[0].form
     assert (told.thought.turn, told.thought.attempt) == (2, 1)
-    assert told.chain.strikes == 0
+    assert told.chain.row.count == 0
 
 
 def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
@@ -123,7 +123,7 @@ def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
 
     assert told.dispatches == []
     assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE, Violation.UNKNOWN_TOOL]
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
 
 
 def test_d1_of_very_many_faults_a_model_is_told_the_first() -> None:
@@ -161,11 +161,11 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
     assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
     assert correction.message.startswith("send, lookup cannot be called now")
     assert "plain words" in correction.message
-    assert told.chain.strikes == 1
+    assert told.chain.row.count == 1
     told.say(words, "send")
     told.say(words, "send")
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer == (words or in_place_of_words("the model called a tool instead of answering"))
+    assert told.chain.end.answer == (words or in_place_of_words("the model called a tool instead of answering"))
     assert violations(told) == ["not_allowed"] * 3
 
 
@@ -177,37 +177,37 @@ def test_c6_what_cannot_be_read_is_no_answer() -> None:
     assert correction.violation is Violation.UNREADABLE
     assert "the text begins like JSON" in correction.message
     told.say("John is found.")
-    assert told.chain.answer == "John is found."
+    assert told.chain.end.answer == "John is found."
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
 def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(mode: str) -> None:
     told = spoken(mode=mode)
     told.say("", "send")
-    assert (told.chain.answer, violations(told)) == (
+    assert (told.chain.end.answer, violations(told)) == (
         in_place_of_words("the model called a tool instead of answering"),
         ["not_allowed"],
     )
 
     told = spoken(mode=mode)
     told.say("{{{", faults=("the text begins like JSON and is not valid JSON",))
-    assert (told.chain.answer, violations(told)) == (
+    assert (told.chain.end.answer, violations(told)) == (
         in_place_of_words("the model's reply could not be read"),
         ["unreadable"],
     )
 
     told = spoken(mode=mode)
     told.say("John is found.", "send")
-    assert (told.chain.answer, violations(told)) == ("John is found.", ["not_allowed"])
+    assert (told.chain.end.answer, violations(told)) == ("John is found.", ["not_allowed"])
 
 
 def test_an_answer_of_no_words_is_the_receipts() -> None:
     told = spoken()
     told.say("")
-    assert (told.chain.answer, violations(told)) == (in_place_of_words("the model said nothing"), [])
+    assert (told.chain.end.answer, violations(told)) == (in_place_of_words("the model said nothing"), [])
 
     told = react()
     told.propose(call("lookup"))
     told.result(data='{"name": "John"}')
     told.propose()
-    assert told.chain.answer == in_place_of_words("the model said nothing")
+    assert told.chain.end.answer == in_place_of_words("the model said nothing")

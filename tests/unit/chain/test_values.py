@@ -429,14 +429,14 @@ def test_c6_a_yes_to_an_edited_call_holds_for_it_alone() -> None:
     story = open_ended()
     sent(story, to=["eve@x.org", "bob@x.org"])
     approve(story, edited={"to": ["ann@x.org", "bob@x.org"]})
-    assert story.chain.granted == ()
+    assert story.chain.people.granted == ()
 
 
 def test_c6_a_yes_to_more_values_than_are_named_covers_the_named_ones() -> None:
     story = open_ended()
     sent(story, to=[f"e{number}@x.org" for number in range(25)])
     approve(story)
-    assert len(story.chain.granted) == 20
+    assert len(story.chain.people.granted) == 20
 
 
 def test_c6_of_a_destructive_tool_a_yes_covers_the_call() -> None:
@@ -444,7 +444,7 @@ def test_c6_of_a_destructive_tool_a_yes_covers_the_call() -> None:
     sent(story, to="eve@x.org")
     story.world.tools["send"] = msgspec.structs.replace(SEND, destructive=True)
     approve(story, Reach.TOOL)
-    assert story.chain.granted == ()
+    assert story.chain.people.granted == ()
 
 
 def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:

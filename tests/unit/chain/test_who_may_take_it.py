@@ -49,9 +49,9 @@ def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
     task = structs.replace(tree.root.chain.task, handed=handed)
     tree.root.chain = structs.replace(tree.root.chain, task=task)
     tree.root.propose(content="Billing.")
-    assert tree.root.chain.error is not None
-    assert tree.root.chain.error.code == "HP-215"
-    assert tree.root.chain.error.message.endswith("the supervisor named no agent"), "it had no rounds of tools"
+    assert tree.root.chain.end.error is not None
+    assert tree.root.chain.end.error.code == "HP-215"
+    assert tree.root.chain.end.error.message.endswith("the supervisor named no agent"), "it had no rounds of tools"
 
 
 def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> None:
@@ -81,7 +81,7 @@ def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
     tree.root.take(decision("billing"))
     ended(tree)
     tree.root.propose(content="Which order number?")
-    assert (tree.root.questions, tree.root.chain.answer) == ([], "Which order number?")
+    assert (tree.root.questions, tree.root.chain.end.answer) == ([], "Which order number?")
 
 
 def test_i2_nor_where_an_effect_is_owed() -> None:
@@ -149,19 +149,19 @@ def test_i2_behind_the_bound_the_results_stand_once_an_agent_is_done(told: str) 
     assert tree.root.thought.forced
     if told == "shown":
         tree.root.take(Proposal(content="The note says {}", shown=True, faults=("it shows a decision",)))
-        assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
+        assert (tree.root.thought.forced, tree.root.chain.row.count) == (True, 0)
         tree.root.propose(content="The note says {}")
-        assert tree.root.chain.answer == "The note says {}"
+        assert tree.root.chain.end.answer == "The note says {}"
         return
     tree.root.take(UNREADABLE)
     assert tree.root.chain.status is ChainStatus.COMPLETED
-    assert "billing: It is on its way." in str(tree.root.chain.answer)
+    assert "billing: It is on its way." in str(tree.root.chain.end.answer)
 
 
 def test_i2_behind_the_bound_a_decision_beside_words_is_asked_about_too() -> None:
     tree = at_the_bound()
     tree.root.take(Proposal(content="Like this: {}", shown=True, faults=("it shows a decision",)))
-    assert (tree.root.thought.forced, tree.root.chain.strikes) == (True, 0)
+    assert (tree.root.thought.forced, tree.root.chain.row.count) == (True, 0)
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 

@@ -161,5 +161,5 @@ def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.answer is not None
-    assert told.chain.answer.startswith("There is no answer in words: the budget for the model is used up.")
+    assert told.chain.end.answer is not None
+    assert told.chain.end.answer.startswith("There is no answer in words: the budget for the model is used up.")

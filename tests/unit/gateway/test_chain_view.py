@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import ChainError, Rest, StepRun
+from haltpoint.chain.model.state import ChainError, Failure, Rest, StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import tell
@@ -14,6 +14,7 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Option
 from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.chain_codec import StoredPlan
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
@@ -63,7 +64,7 @@ def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     resting: dict[str, Any] = {
         "actions": {"c1.find.1": {}},
         "runs": runs,
-        "resting": {"c1.find.1": Rest(2000, outcome)},
+        "kept": StoredPlan(resting={"c1.find.1": Rest(2000, outcome)}),
     }
     view = view_of(record(**resting))
     assert view.summary.endswith("note runs again at 00:00:02 UTC: too many callers")
@@ -189,7 +190,7 @@ def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over()
     runs = (StepRun(StepStatus.FAILED), StepRun(StepStatus.IN_PROGRESS, actions=1), StepRun())
     failing = ChainError("HP-204", "no", "find")
     actions = {"c1.send.1": {"tool": "send_message", "args": "{}"}}
-    view = view_of(record(failing=failing, runs=runs, actions=actions))
+    view = view_of(record(kept=StoredPlan(failing=Failure(failing)), runs=runs, actions=actions))
     assert (view.status, view.answer, view.error) == ("executing", None, None)
     assert view.summary == "0 of 3 steps completed. Fails when the running work has ended: HP-204: no"
     assert view.current is not None

@@ -96,7 +96,7 @@ def route(router: Callable[[Think], Reply], mode: Mode, **more: Any) -> Outcome:
     for _ in range(200):
         chain = root.chain
         if chain.status.final:
-            found.status, found.code = chain.status, None if chain.error is None else chain.error.code
+            found.status, found.code = chain.status, None if chain.end.error is None else chain.end.error.code
             found.decided = [fact["target_agent"] for fact in root.told("chain.routed")]
             return found
         for order in [one for one in root.last.outputs if isinstance(one, StartChild)]:

@@ -54,7 +54,7 @@ def test_c6_an_empty_reply_is_asked_again_and_never_ends_a_task(words: str) -> N
     story.submit()
     for attempt in (2, 3):
         story.take(draft_proposal(Reply(words)))
-        assert (story.thought.attempt, story.chain.strikes) == (attempt, attempt - 1)
+        assert (story.thought.attempt, story.chain.row.count) == (attempt, attempt - 1)
         assert "the reply is empty" in story.thought.corrections[0].message
     story.take(draft_proposal(Reply(words)))
     assert (story.chain.status, story.final_facts) == (ChainStatus.ESCALATED, [])
@@ -255,13 +255,13 @@ def test_c9_words_that_show_a_call_are_asked_about_once_and_cost_no_strike(words
     story.submit()
     story.take(draft_proposal(Reply(words), TOOLS))
     (correction,) = story.thought.corrections
-    assert (correction.violation, story.chain.strikes, story.final_facts) == (Violation.UNREADABLE, 0, [])
+    assert (correction.violation, story.chain.row.count, story.final_facts) == (Violation.UNREADABLE, 0, [])
     request = ThoughtRequest(thought_id="x", kind=ThoughtKind.REASON, deadline=0, corrections=story.thought.corrections)
     asked = ActionRequested(id="x", source="haltpoint/executor", data=request)
     message = reply_to(asked, Reply(words), TOOLS)
     assert isinstance(message, ActionProposed)
     story.take(message.data.proposal)
-    assert (story.final_facts, story.chain.strikes) == (["chain.completed"], 0)
+    assert (story.final_facts, story.chain.row.count) == (["chain.completed"], 0)
     assert story.chain.status is ChainStatus.COMPLETED
 
 

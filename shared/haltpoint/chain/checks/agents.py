@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.contract import Tools, open_to_models, with_effects
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.references import reached
-from haltpoint.chain.model.state import Chain, Routing
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, levels_of
@@ -159,7 +159,7 @@ def hand_on_fault(work: Work, name: str) -> str | None:
     assigned = work.task.handed.assigned
     if levels_of(work.id) + 1 >= MOST_DEEP:
         return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Continue without it."
-    if assigned is None or assigned.chains - work.below.chains < 1:
+    if assigned is None or assigned.chains - work.below.spent.chains < 1:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
         return f"{name} cannot take it: {why}. Continue without it."
     return None
@@ -174,15 +174,10 @@ def router(work: Work) -> Supervisor | None:
     return work.world.agents.supervisor if routes else None
 
 
-def progress(work: Work) -> Routing:
-    """How far a supervisor's model has come."""
-    return work.routing or Routing()
-
-
 def must_route(work: Work) -> bool:
     """Whether the supervisor's model has used up its rounds of tools."""
     supervisor = router(work)
-    return supervisor is not None and progress(work).rounds >= supervisor.max_tool_retries
+    return supervisor is not None and work.below.rounds >= supervisor.max_tool_retries
 
 
 def undecided(work: Work) -> bool:
@@ -193,7 +188,7 @@ def undecided(work: Work) -> bool:
 def ends_routing(work: Work) -> bool:
     """Whether a supervisor's model has made its last decision: with the results of that the answer is due."""
     supervisor = router(work)
-    return supervisor is not None and progress(work).decisions >= supervisor.max_iterations
+    return supervisor is not None and work.below.decisions >= supervisor.max_iterations
 
 
 def route_in(proposal: Proposal) -> ProposedCall | None:

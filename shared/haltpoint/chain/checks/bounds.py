@@ -164,17 +164,18 @@ def _joined(*parts: ChainBounds) -> ChainBounds:
 
 def goal_of(work: Work) -> str:
     """What is asked for, as prompts have it."""
-    return goal_in_full(work.task, work.goal, work.answers)
+    return goal_in_full(work.task, work.people.goal, work.planning.answers)
 
 
 def goal_alone(work: Work) -> str:
     """The user's goal, whatever an agent has made of it, without what they said in the chain."""
-    return goal_in_full(work.task, work.task.asked if work.goal is None else work.goal, ())
+    goal = work.people.goal
+    return goal_in_full(work.task, work.task.asked if goal is None else goal, ())
 
 
 def users_goal(work: Work) -> str:
     """The user's goal, whatever an agent has made of it, with what persons said in the chain itself."""
-    return "\n".join((goal_alone(work), *work.answers))
+    return "\n".join((goal_alone(work), *work.planning.answers))
 
 
 # ---- asked of a call
@@ -224,7 +225,7 @@ def unasked(call: CheckedCall) -> Verdict:
 def pressed(call: CheckedCall) -> Verdict:
     """An effect that the runtime has corrected the model about since a person last spoke, who may have said no."""
     work = call.work
-    is_pressed = work.heard is not Heard.NOTHING and work.run[call.index].corrected
+    is_pressed = work.people.heard is not Heard.NOTHING and work.run[call.index].corrected
     if not is_pressed or not with_effects(call.spec):
         return GO
     words = "A person has answered, and the model was corrected since: it may call this against their words."
@@ -275,4 +276,4 @@ def _is_named(work: Work, spec: ToolSpec) -> bool:
 
 def _is_granted(call: CheckedCall) -> bool:
     """Whether a person has said yes to this tool until the chain ends."""
-    return Grant(tool=call.spec.name) in call.work.granted
+    return Grant(tool=call.spec.name) in call.work.people.granted

@@ -104,8 +104,8 @@ def _form(call: CheckedCall) -> Verdict:
 
 
 def _repaired(call: CheckedCall) -> Verdict:
-    proposal = call.work.proposals.get(call.index)
-    if proposal is None or not proposal.repaired or not with_effects(call.spec):
+    proposal = call.work.proposal(call.index)
+    if not proposal.repaired or not with_effects(call.spec):
         return GO
     words = f"The model wrote this call of {call.spec.name} as broken JSON, and its arguments are a guess."
     return ask(ReasonKind.REPAIRED, words)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Self
 
+from msgspec import structs
+
 from haltpoint.chain.model.canonical import bare, form, holds
 from haltpoint.chain.model.references import (
     KEYS,
@@ -147,7 +149,8 @@ class Known:
         is_submitters = work.origin is PlanOrigin.LITERAL and action_of(work.id) is None
         steps = work.steps if is_submitters else ()
         written = [[call.arguments for call in step.actions] for step in steps]
-        return cls(users_words(work), work.receipts, work.task.context, work.answers, work.world.tools, written)
+        words, answers = users_words(work), work.planning.answers
+        return cls(words, work.receipts, work.task.context, answers, work.world.tools, written)
 
     @cached_property
     def _documents(self) -> list[Document]:
@@ -237,7 +240,7 @@ def users_words(work: Work) -> tuple[str, ...]:
     task = work.task
     own = task.goal if task.asked is None else task.asked
     earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
-    return tuple(words for words in (own, work.goal, *earlier) if words)
+    return tuple(words for words in (own, work.people.goal, *earlier) if words)
 
 
 # ---- between chains ----------------------------------------------------------------------------------
@@ -245,19 +248,19 @@ def users_words(work: Work) -> tuple[str, ...]:
 
 def for_below(work: Work) -> Receipts:
     """All that the chain knows."""
-    return _newest((*work.task.handed.known, *work.known, *_own(work)))
+    return _newest((*work.task.handed.known, *work.below.known, *_own(work)))
 
 
 def for_above(work: Work) -> Receipts:
     """What it did not know from above. Of a skill the result says all."""
     is_agents = work.task.handed.assigned is not None
-    return _newest((*work.known, *_own(work))) if is_agents else ()
+    return _newest((*work.below.known, *_own(work))) if is_agents else ()
 
 
 def hear(work: Work, known: Receipts) -> None:
     """Keep what a chain below has made known."""
     if known:
-        work.known = _newest((*work.known, *known))
+        work.below = structs.replace(work.below, known=_newest((*work.below.known, *known)))
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:

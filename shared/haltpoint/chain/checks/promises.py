@@ -207,7 +207,7 @@ def _may_be_left(work: Work, index: int) -> bool:
     """
     required = tools_of((work.bounds or NO_BOUNDS).required_tools)
     is_optional = work.steps[index].optional and required.isdisjoint(missing_tools(work, index))
-    if is_optional or work.heard is Heard.ANSWER:
+    if is_optional or work.people.heard is Heard.ANSWER:
         return True
     before = reached([index], lambda step: work.graph.dependencies[step])
     readings = [action for action in work.actions.values() if action.step in before and _is_reading(work, action)]

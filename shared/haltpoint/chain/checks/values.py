@@ -148,11 +148,10 @@ def _unknown_targets(call: CheckedCall, arguments: Any) -> dict[tuple[str, str],
 def _beside(call: CheckedCall) -> Iterator[dict[str, Any]]:
     """The arguments of the calls of its tool in the proposal that have not run, and are not refused."""
     work, index = call.work, call.index
-    proposal = work.proposals.get(index)
-    if proposal is None or call.spec.destructive:
+    if call.spec.destructive:
         return
-    taken, refused = work.run[index].taken, work.verdicts.get(index, {})
-    for place, other in enumerate(proposal.calls):
+    taken, refused = work.run[index].taken, work.refused(index)
+    for place, other in enumerate(work.proposal(index).calls):
         if place >= taken and place not in refused and other.tool == call.spec.name:
             yield other.arguments
 
@@ -173,11 +172,11 @@ def granted(work: Work, action: Action, reasons: Iterable[Reason], reach: Reach)
     """The chain's grants with those of a person's yes to these reasons, as far as it goes."""
     spec = work.world.spec(action.tool)
     if spec.destructive or reach is Reach.CALL:
-        return work.granted
+        return work.people.granted
     new = [_grant(spec, reason, reach) for reason in reasons if reason.parameter is not None]
     if reach is Reach.TOOL:
         new = [Grant(tool=spec.name)]
-    return tuple(dict.fromkeys((*work.granted, *new)))
+    return tuple(dict.fromkeys((*work.people.granted, *new)))
 
 
 def _grant(spec: ToolSpec, reason: Reason, reach: Reach) -> Grant:
@@ -192,7 +191,7 @@ def _parameter(place: str) -> str:
 
 def _is_granted(call: CheckedCall, value: Marked) -> bool:
     parameter = _parameter(value.place)
-    for grant in call.work.granted:
+    for grant in call.work.people.granted:
         is_here = grant.tool == call.spec.name and grant.parameter in (None, parameter)
         if is_here and grant.value in (None, value.form):
             return True

@@ -90,8 +90,8 @@ def _apply(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Next |
             return _select(work, action, picked or Option(id="", title=""), by)
         case Choice.ANSWER if action is _NONE:
             # a question of the model while it plans: prompts have the person's words beside the goal from now on (C11)
-            work.answers = (*work.answers, said.strip())
-            before = thought_id(work.id, "plan", 0, work.plan_attempts)
+            work.planning = structs.replace(work.planning, answers=(*work.planning.answers, said.strip()))
+            before = thought_id(work.id, "plan", 0, work.planning.attempts)
             return think_plan(work, previous=before, answered=said.strip())
         case Choice.ANSWER:
             given = {"answer": said, SAID: said.strip()} if request.form is None else {"answer": answer.value}
@@ -156,7 +156,7 @@ def _hear(work: Work, kind: RequestKind, decision: Choice) -> None:
     heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
     if kind is RequestKind.INPUT and decision in (Choice.SELECT, Choice.ANSWER):
         heard = Heard.ANSWER
-    work.heard = max(work.heard, heard)
+    work.hear(heard)
 
 
 def _insist(work: Work, action: Action, said: str, by: str) -> Next | None:
@@ -187,7 +187,8 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
         reasons = ()  # a yes to other values goes no further
         action = structs.replace(action, arguments=write_text(edited))
     work.approvals = {**work.approvals, action.id: approval}
-    work.granted = granted(work, action, reasons, answer.for_ or Reach.VALUE)
+    grants = granted(work, action, reasons, answer.for_ or Reach.VALUE)
+    work.people = structs.replace(work.people, granted=grants)
     return send_again(work, action)
 
 
@@ -245,9 +246,10 @@ def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Ne
     """Another model, or other words; the row of violations is over. What was recorded before counts on."""
     index, words = None if request.step < 0 else request.step, data.answer.text.strip()
     rephrased = data.answer.decision is Choice.REPHRASE
-    work.other_model = work.other_model or not rephrased
-    if rephrased and (index is None or work.origin is PlanOrigin.REACT):  # for the whole task
-        work.goal = words
+    if not rephrased:
+        work.people = structs.replace(work.people, other_model=True)
+    elif index is None or work.origin is PlanOrigin.REACT:  # for the whole task
+        work.people = structs.replace(work.people, goal=words)
     reset_strikes(work, index)
     if index is None:
         work.bounds = None if rephrased else work.bounds  # no data was read yet: other words are read anew

@@ -54,7 +54,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     if action.child:
         ledger.take_back(work, outcome.metadata.below.ledger)
-        _note_inside(work, outcome)
         knowledge.hear(work, message.data.known)
         take_back(work, outcome.metadata.below)
     fault, ran = outcome.error, outcome.metadata.arguments
@@ -86,12 +85,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if outcome.confirmation is not None:
         return _stop(work, action, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     return succeed(work, action)
-
-
-def _note_inside(work: Work, outcome: Outcome) -> None:
-    """Keep which tools succeeded in a child that is over (F1)."""
-    if more := set(outcome.metadata.below.nested_successes).difference(work.nested_successes):
-        work.nested_successes = tuple(sorted(more.union(work.nested_successes)))
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:

@@ -21,7 +21,7 @@ from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.schemas import SHOWN, compiled
+from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
@@ -96,7 +96,7 @@ def begin_assigned(work: Work) -> Next | None:
         adopt(work, task.plan, PlanOrigin.LITERAL)
         return None
     if task.asked is not None and task.handed.assigned is not None:
-        work.heard = task.handed.assigned.heard
+        work.hear(task.handed.assigned.heard)
         take_bounds(work, None)
     if task.style is Style.PLAN:
         return think_plan(work)
@@ -134,17 +134,12 @@ def begin_open(work: Work) -> None:
 
 
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
-    """Take a checked plan for the chain's own, with the digests of its tools, and start its first step."""
-    tools = work.world.tools
-    named = set[str]()
-    for step in plan.steps:
-        named.update(step.promised_tools, step.allowed_tools or (), [call.tool for call in step.actions])
+    """Take a checked plan for the chain's own, and start its first step."""
     work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
-    work.digests = {name: compiled(tools[name]).digest for name in sorted(named)}
     work.status = ChainStatus.EXECUTING
     work.run = [StepRun(StepStatus.PENDING if waits else StepStatus.READY) for waits in work.graph.dependencies]
     work.changed.update(range(len(work.run)))
-    work.ready = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
+    work.live = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
 
 
 def take_plan(work: Work, message: PlanDrafted) -> Next | None:
@@ -170,20 +165,21 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         steps = (msgspec.structs.replace(step, actions=()) if step.actions else step for step in data.plan.steps)
         adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
         return None
-    if not strikes_exhausted(work, None) and (mode is not Mode.OFF or work.plan_attempts < work.world.policy.strikes):
+    may_ask = mode is not Mode.OFF or work.planning.attempts < work.world.policy.strikes
+    if may_ask and not strikes_exhausted(work, None):
         return think_plan(work, corrections, data.thought_id)
     if mode is Mode.STRICT:
         work.thought = None
-        return escalate(work, None, f"no valid plan after {count(work.strikes, 'attempt')}")
+        return escalate(work, None, f"no valid plan after {count(work.row.count, 'attempt')}")
     told = "; ".join(correction.message for correction in corrections)
-    return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.plan_attempts, 'attempt')}: {told}")
+    return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.planning.attempts, 'attempt')}: {told}")
 
 
 def _take_reading(work: Work, reading: Bounds | None) -> tuple[Correction, ...]:
     """Keep what a plan's form says of the goal; the correction, the one time that it names too many tools."""
     if reading is None or work.bounds is not None:
         return ()
-    if work.plan_attempts == 1 and names_too_many(work, reading):
+    if work.planning.attempts == 1 and names_too_many(work, reading):
         return (_TOO_MANY,)
     take_bounds(work, reading)
     return ()
@@ -264,7 +260,7 @@ def take_drafted_bounds(work: Work, message: BoundsDrafted) -> Next | None:
 
 def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
     """A reading that cannot be used is asked for once more; then the task continues without one (C12)."""
-    if work.plan_attempts == 1 and (reading is None or names_too_many(work, reading)):
+    if work.planning.attempts == 1 and (reading is None or names_too_many(work, reading)):
         return think_bounds(work, (_NOT_READ if reading is None else _TOO_MANY,), work.thought)
     take_bounds(work, reading)
     begin_open(work)

@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from datetime import UTC
 from fnmatch import fnmatchcase
+from operator import add
 from typing import TypeVar
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.chain.model.canonical import plain
 from haltpoint.contracts.base import value
@@ -100,6 +101,11 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
     return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
+def added(one: Spent, other: Spent) -> Spent:
+    """Both together."""
+    return Spent(*map(add, structs.astuple(one), structs.astuple(other)))
+
+
 def used_up(budget: Budget, spent: Spent) -> str:
     """The first part of a budget of which nothing is left; "" when there is none."""
     limits = ((name, getattr(budget, name)) for name in ("turns", "actions", "tokens", "cost"))
@@ -126,4 +132,4 @@ def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> 
 
     names = set(map(folded, blocked))
     found = (name for name in tools if names and folded(name) in names)
-    return {**tools, **{name: msgspec.structs.replace(tools[name], internal=True) for name in found}}
+    return {**tools, **{name: structs.replace(tools[name], internal=True) for name in found}}

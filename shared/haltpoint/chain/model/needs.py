@@ -8,8 +8,6 @@ bounds them.
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Action, Chain, StepRun, keeps_all
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
@@ -78,9 +76,7 @@ def reads_goal(chain: Chain) -> bool:
     return (chain.thought or "").startswith(f"{chain.id}.{BOUNDS}.")
 
 
-def with_places(chain: Chain) -> Chain:
-    """The same chain with the indexes of its steps that are active and ready, as they follow from its runs."""
-    begun = (StepStatus.IN_PROGRESS, StepStatus.WAITING)
-    active = tuple(index for index, run in enumerate(chain.runs) if run.status in begun or run.pending)
-    ready = tuple(index for index, run in enumerate(chain.runs) if run.status is StepStatus.READY)
-    return replace(chain, active=active, ready=ready)
+def live_steps(runs: Sequence[StepRun]) -> tuple[int, ...]:
+    """The indexes of the steps that may begin, or have begun and have something to do or to wait for."""
+    live = (StepStatus.READY, StepStatus.IN_PROGRESS, StepStatus.WAITING)
+    return tuple(index for index, run in enumerate(runs) if run.status in live or run.pending)

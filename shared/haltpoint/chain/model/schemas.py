@@ -69,7 +69,6 @@ class Compiled:
     """A spec with what was worked out from it; one of them is the key under which more of it is remembered."""
 
     spec: ToolSpec
-    digest: str
     arguments: Validator | None
     fits: Callable[[Any], bool] | None
 
@@ -78,14 +77,14 @@ _by_spec: dict[int, Compiled] = {}
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """The digest and the validator of a spec, remembered by its identity; equal schemas share a validator."""
+    """The validator of a spec, remembered by its identity; equal schemas share a validator."""
     known = _by_spec.get(id(spec))
     if known is None or known.spec is not spec:
         if len(_by_spec) >= MOST:
             _by_spec.clear()
         arguments = _validator(write_json(spec.parameters))
         fits = None if arguments is None else flat(spec.parameters)
-        known = _by_spec[id(spec)] = Compiled(spec, spec.digest, arguments, fits)
+        known = _by_spec[id(spec)] = Compiled(spec, arguments, fits)
     return known
 
 

@@ -5,6 +5,7 @@ action costs does not depend on the length of its chain. Of the actions a chain 
 that a later decision may still need (`needs.py`).
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from msgspec import Struct, field, structs
 from haltpoint.chain.model.references import Graph, read_json
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import Deed, NotDone
-from haltpoint.contracts.base import action_of, value
+from haltpoint.contracts.base import Strict, action_of, value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Grant, Heard
@@ -27,40 +28,43 @@ from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
 
 class StepRun(Struct, gc=False):
-    """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of its own.
-
-    `turn` counts proposals that were acted on, `proposals` all that were asked for (max_turns bounds these),
-    `attempt` is the number of the asking within the turn. `actions` is the number of the last action; `taken` how
-    many calls of the current proposal (or of a literal step's actions) were dispatched; `in_turn` how many of them
-    in this turn; `receipts` has bit i set when a receipt keeps the step's i-th promise; `last_ok` is the number of the
-    successful action that was dispatched last (0: none); `thinking` whether a thought is under way, or a person decides
-    how to continue in its place (D3), `here` whether its proposal has come and waits; `struck` whether the current
-    proposal is a strike, for a call of it or for something else; `strikes` counts the
-    violations since a required tool last succeeded (D2); `unkept` whether the step was let pass without its promise
-    kept (D4); `freed` whether its own question is answered, so that it may continue while those of others are open
-    (B3); `pending` are the numbers of the actions without a receipt that counts: a worker has them, or a person.
-    """
+    """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of its own."""
 
     status: StepStatus = StepStatus.PENDING
     turn: int = 0
+    """How many proposals it has acted on."""
     attempt: int = 0
+    """The number of the asking within the turn."""
     proposals: int = 0
+    """How many proposals it has asked for: max_turns bounds these."""
     actions: int = 0
+    """The number of its last action."""
     taken: int = 0
+    """How many calls of the current proposal, or of a literal step, were dispatched."""
     in_turn: int = 0
+    """How many of them in this turn."""
     receipts: int = 0
+    """Bit i is set when a receipt keeps its i-th promise."""
     last_ok: int = 0
+    """The number of the successful action that was dispatched last; 0: none."""
     thinking: bool = False
+    """A thought is under way, or a person decides how to continue in its place (D3)."""
     struck: bool = False
+    """The current proposal is a strike, for a call of it or for something else."""
     strikes: int = 0
+    """Its violations since a required tool last succeeded (D2)."""
     unkept: bool = False
+    """It was let pass without its promise kept (D4)."""
     here: bool = False
+    """The proposal for which it was thinking has come, and waits."""
     freed: bool = False
-    # A correction was sent to it since a person last answered (C6).
+    """Its own question is answered: it may continue while those of others are open (B3)."""
     corrected: bool = False
-    # A person wants it done after all (C11).
+    """A correction was sent to it since a person last answered (C6)."""
     insisted: bool = False
+    """A person wants it done after all (C11)."""
     pending: tuple[int, ...] = ()
+    """The numbers of its actions without a receipt that counts: a worker has them, or a person."""
 
 
 class Action(Struct, frozen=True, gc=False):
@@ -141,16 +145,6 @@ class Rest:
 
 
 @value
-class Routing:
-    """How far a supervisor's model has come (I2): rounds of tools since its last decision, and how many decisions there
-    were. That of another strategy has one decision.
-    """
-
-    rounds: int = 0
-    decisions: int = 0
-
-
-@value
 class Dropped:
     """A call with an effect that a model proposed and that never ran: why, and when (ms) that was clear."""
 
@@ -199,78 +193,143 @@ class Failure:
     stopped: tuple[str, str] | None = None
 
 
-class Chain(Struct, gc=False):
-    """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms.
+class End(Strict):
+    """How a chain ended; it is empty before."""
 
-    `resume` is the state to take up again when no request is open; of a chain that ends as cancelled when the chains
-    below it have been stopped it is that end, and workers see it. `proposals` holds, for steps in progress, the
-    checked proposal whose held calls may still run, `verdicts` the calls of it that are refused, by their place, each
-    with the fault. `actions` holds only what later decisions need. `requests` are
-    the open ones, oldest first; `asked` counts all there ever were. `strikes` counts the violations since anything last
-    succeeded, `case` are the last of them (D1). `goal` are a person's words in place of the task's. `nested_successes`
-    are the tools that succeeded in the chains that carried out its skills, in such a chain also its own. `ledger` is
-    what became of its effects, by the signatures of their calls (C14), `granted` the yeses for later calls (C13).
-    `below` is what its agents have used, `known` are the receipts that they have made known (C13).
-    `resting` are the actions that wait for a moment, `approvals` what persons said yes to, by the action's id (E2, G1).
-    `questions` are those that the model asked while planning, `answers` a person's words to them (C11). `failing`: the
-    chain fails when what is under way has ended. `active` are the indexes of the steps that have begun and have
-    something to do or to wait for, `ready` those of the steps that may begin; both follow from `runs`.
-    """
+    answer: str | None = None
+    """The words for the user, or the result of a literal plan as JSON text."""
+    error: ChainError | None = None
+    """Why it failed."""
+    deeds: tuple[Deed, ...] = ()
+    """The effects that it had (F1)."""
+    not_done: tuple[NotDone, ...] = ()
+    """What was due and has no receipt (F1)."""
+    unfinished: bool = False
+    """A promise was left out (C11)."""
+
+
+class StrikeRow(Strict):
+    """The violations since anything last succeeded (D1)."""
+
+    count: int = 0
+    """How many thoughts broke the contract."""
+    case: tuple[Strike, ...] = ()
+    """The last of their violations, which a person gets to see."""
+
+
+class Planning(Strict):
+    """How far a model has come that draws up the plan, or reads the goal."""
+
+    attempts: int = 0
+    """How often it was asked."""
+    questions: tuple[str, ...] = ()
+    """What it asked a person (C11)."""
+    answers: tuple[str, ...] = ()
+    """The person's words to these questions: prompts have them beside the goal."""
+
+
+class People(Strict):
+    """What persons have said in the chain."""
+
+    heard: Heard = Heard.NOTHING
+    """The weightiest of it (C6, C11)."""
+    granted: tuple[Grant, ...] = ()
+    """The yeses that cover later calls (C13)."""
+    goal: str | None = None
+    """A goal in place of the task's."""
+    other_model: bool = False
+    """Another model is to be asked from now on (D3)."""
+
+
+class FromBelow(Strict):
+    """What the chain has handed to agents, and what they have handed back."""
+
+    decisions: int = 0
+    """How often it was decided who works on the task (I2)."""
+    rounds: int = 0
+    """Rounds of a supervisor's tools since the last decision."""
+    spent: Spent = Spent()
+    """What they have used."""
+    known: tuple[KnownReceipt, ...] = ()
+    """The receipts that they have made known (C13)."""
+
+
+@value
+class OpenProposal:
+    """The checked proposal of a step in progress, whose held calls may still run."""
+
+    proposal: Proposal
+    refused: dict[int, Correction] = dataclasses.field(default_factory=dict)
+    """The faults of the calls that are refused, by their place."""
+
+
+class Chain(Struct, gc=False):
+    """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms."""
 
     id: str
+    """Also the beginning of the ids of all that belongs to it."""
     task: Task
+    """What was submitted, with the agent that it was given to."""
     created_at: int = 0
+    """When it was accepted."""
     updated_at: int = 0
+    """When it last changed."""
     deadline: int = 0
-    runs: tuple[StepRun, ...] = ()
+    """When it fails at the latest."""
     status: ChainStatus = ChainStatus.ACCEPTED
-    origin: PlanOrigin | None = None
-    plan: Plan | None = None
-    graph: Graph = field(default_factory=Graph)
+    """Its state."""
     resume: ChainStatus | None = None
-    requests: tuple[OpenRequest, ...] = ()
-    asked: int = 0
-    plan_attempts: int = 0
-    thought: str | None = None  # the chain's own pending thought: no step's
-    turns: int = 0
-    actions_used: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    below: Spent = Spent()
-    digests: dict[str, str] = field(default_factory=dict)
+    """The state to take up again when no request is open. Of a chain that is cancelled as soon as the chains below have
+    stopped it is that end, and workers see it.
+    """
+    origin: PlanOrigin | None = None
+    """Where its plan came from."""
+    plan: Plan | None = None
+    """Its steps; None before it has any."""
+    graph: Graph = field(default_factory=Graph)
+    """How the steps hang together; it follows from the plan."""
+    runs: tuple[StepRun, ...] = ()
+    """How far each step has come."""
+    live: tuple[int, ...] = ()
+    """The indexes of the steps that may begin, or have begun and have something to do or to wait for. It follows from
+    `runs`.
+    """
     actions: dict[str, Action] = field(default_factory=dict)
-    proposals: dict[int, Proposal] = field(default_factory=dict)
-    verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
-    strikes: int = 0
-    case: tuple[Strike, ...] = ()
-    goal: str | None = None
-    nested_successes: tuple[str, ...] = ()
-    # What the goal asks of tools, and says against them (C12).
-    bounds: ChainBounds | None = None
-    # The promises that steps ended without (C11).
-    left_out: tuple[LeftOut, ...] = ()
-    # What persons have said (C6, C11).
-    heard: Heard = Heard.NOTHING
-    ledger: Ledger = field(default_factory=dict)
-    known: tuple[KnownReceipt, ...] = ()
-    questions: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
-    granted: tuple[Grant, ...] = ()
-    other_model: bool = False
-    answer: str | None = None
-    # What was due and has no receipt of its own (F1).
-    dropped: tuple[Dropped, ...] = ()
-    deeds: tuple[Deed, ...] = ()
-    not_done: tuple[NotDone, ...] = ()
-    # A promise was left out (C11).
-    unfinished: bool = False
-    error: ChainError | None = None
-    failing: Failure | None = None
+    """The actions that later decisions need, by their ids, in the order of the plan."""
+    proposals: dict[int, OpenProposal] = field(default_factory=dict)
+    """What the steps in progress act on, by their indexes."""
     resting: dict[str, Rest] = field(default_factory=dict)
+    """The actions that wait for a moment (E2), by their ids."""
     approvals: dict[str, Approval] = field(default_factory=dict)
-    routing: Routing | None = None
-    active: tuple[int, ...] = ()
-    ready: tuple[int, ...] = ()
+    """What persons said yes to (G1), by the action's id."""
+    requests: tuple[OpenRequest, ...] = ()
+    """The open questions, oldest first."""
+    asked: int = 0
+    """How many questions there ever were."""
+    thought: str | None = None
+    """The id of the chain's own thought that is under way: no step's."""
+    spent: Spent = Spent()
+    """What it has used itself."""
+    below: FromBelow = FromBelow()
+    """What it has handed to agents, and what they have handed back."""
+    row: StrikeRow = StrikeRow()
+    """The violations that are being counted."""
+    planning: Planning = Planning()
+    """How far its plan has come, while it has none."""
+    people: People = People()
+    """What persons have said."""
+    bounds: ChainBounds | None = None
+    """What the goal asks of tools, and says against them (C12)."""
+    ledger: Ledger = field(default_factory=dict)
+    """What became of its effects, by the signatures of their calls (C14)."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The promises that steps ended without (C11)."""
+    dropped: tuple[Dropped, ...] = ()
+    """The calls with effects that never ran (F1)."""
+    failing: Failure | None = None
+    """The chain fails with it when what is under way has ended."""
+    end: End = End()
+    """How it ended."""
 
 
 def keeps_all(chain: Chain) -> bool:

@@ -1,6 +1,7 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -15,12 +16,14 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases
+from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import Metadata, NextAction, Outcome, Spent
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Usage
+from haltpoint.contracts.work.thoughts import Correction, Proposal, Usage
 
+NOTHING: Final = Proposal()
 _values: Final = attrgetter(*Chain.__struct_fields__)
 
 
@@ -72,19 +75,32 @@ class Work(Chain, kw_only=True, gc=False):
     @property
     def receipts(self) -> Mapping[str, Action]:
         """The actions whose receipts the chain knows: its own, and those that other chains of its root made known."""
-        others = {receipt.action_id: _known(receipt) for receipt in (*self.task.handed.known, *self.known)}
+        others = {receipt.action_id: _known(receipt) for receipt in (*self.task.handed.known, *self.below.known)}
         return {**others, **self.actions} if others else self.actions
 
-    def spent(self) -> Spent:
+    def spent_in_all(self) -> Spent:
         """What the chain has used, with what its agents have."""
-        below = self.below
-        return Spent(
-            self.turns + below.turns,
-            self.actions_used + below.actions,
-            self.tokens + below.tokens,
-            self.cost + below.cost,
-            below.chains,
-        )
+        return limits.added(self.spent, self.below.spent)
+
+    @property
+    def active(self) -> list[int]:
+        """The steps that have begun and have something to do or to wait for."""
+        return [index for index in self.live if self.run[index].status is not StepStatus.READY]
+
+    @property
+    def ready(self) -> list[int]:
+        """The steps that may begin."""
+        return [index for index in self.live if self.run[index].status is StepStatus.READY]
+
+    def proposal(self, index: int) -> Proposal:
+        """What a step acts on; nothing where it waits for it."""
+        kept = self.proposals.get(index)
+        return NOTHING if kept is None else kept.proposal
+
+    def refused(self, index: int) -> Mapping[int, Correction]:
+        """The faults of the calls of its proposal that are refused, by their place."""
+        kept = self.proposals.get(index)
+        return {} if kept is None else kept.refused
 
     def under_way(self) -> int:
         """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
@@ -132,10 +148,7 @@ class Work(Chain, kw_only=True, gc=False):
         self.run[index] = StepRun(status)
         self.changed.add(index)
         if status is StepStatus.READY:
-            self.ready = tuple(sorted((*self.ready, index)))
-        elif status is StepStatus.IN_PROGRESS:
-            self.ready = tuple([one for one in self.ready if one != index])
-            self.active = tuple(sorted((*self.active, index)))
+            self.live = tuple(sorted((*self.live, index)))
 
     def leave(self, index: int, status: StepStatus) -> None:
         """End a step. What of it is under way still is (C8)."""
@@ -149,9 +162,9 @@ class Work(Chain, kw_only=True, gc=False):
         self.let_go(index)
 
     def let_go(self, index: int) -> None:
-        """Take a step that is over and waits for nothing out of those that are active."""
+        """Take a step that is over and waits for nothing out of those that are live."""
         if not self.run[index].pending:
-            self.active = tuple([one for one in self.active if one != index])
+            self.live = tuple([one for one in self.live if one != index])
 
     def begin_turn(self, index: int) -> None:
         """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
@@ -205,24 +218,32 @@ class Work(Chain, kw_only=True, gc=False):
                 self.let_go(action.step)
 
     def clear(self, index: int) -> None:
-        """Let go of a step's proposal, and of the verdicts on its calls."""
+        """Let go of a step's proposal."""
         if index in self.proposals:
             self.proposals = {number: kept for number, kept in self.proposals.items() if number != index}
-        if index in self.verdicts:
-            self.verdicts = {number: kept for number, kept in self.verdicts.items() if number != index}
+
+    def refuse(self, index: int, place: int, fault: Correction) -> None:
+        """Keep the verdict on a call of a step's proposal."""
+        kept = self.proposals[index]
+        kept = replace(kept, refused={**kept.refused, place: fault})
+        self.proposals = {**self.proposals, index: kept}
+
+    def hear(self, heard: Heard) -> None:
+        """Keep the weightiest of what persons have said."""
+        self.people = structs.replace(self.people, heard=max(self.people.heard, heard))
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
-        self.tokens += usage.input_tokens + usage.output_tokens
-        self.cost += usage.cost
+        tokens = self.spent.tokens + usage.input_tokens + usage.output_tokens
+        self.spent = structs.replace(self.spent, tokens=tokens, cost=self.spent.cost + usage.cost)
 
-    def end(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
+    def finish(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
-        self.actions, self.proposals, self.verdicts, self.requests = {}, {}, {}, ()
+        self.actions, self.proposals, self.requests = {}, {}, ()
         self.dropped = ()
         self.resting, self.approvals = {}, {}
-        self.resume = self.thought = self.error = None
+        self.resume = self.thought = None
         self.tell(fact, **details)
 
     # ---- the value

@@ -136,7 +136,8 @@ def in_short(words: str) -> str:
 def ask_while_planning(work: Work, said: str) -> Ask | None:
     """A question that the model asks in place of a plan, for a person; None: asked already, or too often."""
     words = in_short(said)
-    if not words or words in work.questions or len(work.questions) >= MOST_QUESTIONS:
+    if not words or words in work.planning.questions or len(work.planning.questions) >= MOST_QUESTIONS:
         return None
-    work.questions, work.thought = (*work.questions, words), None
+    questions = (*work.planning.questions, words)
+    work.planning, work.thought = structs.replace(work.planning, questions=questions), None
     return question(work, RequestKind.INPUT, None, words)

@@ -5,11 +5,10 @@ from typing import Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, progress, who_routes, with_agents
+from haltpoint.chain.checks.agents import assigned_to, who_routes, with_agents
 from haltpoint.chain.checks.strategies import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, Think
-from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
@@ -48,7 +47,7 @@ def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
 
 def note_decision(work: Work, routed: Routed) -> None:
     """Write down who works on the task; the rounds of tools begin anew."""
-    work.routing = Routing(0, progress(work).decisions + 1)
+    work.below = structs.replace(work.below, rounds=0, decisions=work.below.decisions + 1)
     work.tell(FactType.CHAIN_ROUTED, **{name: one for name, one in in_full(routed).items() if one is not None})
 
 

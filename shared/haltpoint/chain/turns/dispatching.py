@@ -30,7 +30,6 @@ from haltpoint.chain.model.references import (
     resolve,
     write_json,
 )
-from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -58,21 +57,19 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure:
     """The next call of a literal plan's step, its references replaced by the results that they point at; or why it
     cannot be made.
 
-    Arguments are checked against the schema again when they were put together, or when the tool is not the one that the
-    plan was checked with.
+    Arguments are checked against the schema again: the tool may be another one by now.
     """
     call = work.steps[index].actions[work.run[index].taken]
     spec, arguments = work.world.tools.get(call.tool), call.arguments
     if spec is None:
         return failed(Code.TOOL_GONE, f"no worker declares {call.tool} any more")
     faults: tuple[str, ...] = ()
-    refers = bool(work.graph.sources[index])
-    if refers:
+    if work.graph.sources[index]:
         try:
             arguments = resolve(arguments, lambda wanted: _receipt(work, wanted))
         except UnresolvedError as missing:
             faults = (str(missing),)
-    if not faults and (refers or work.digests.get(call.tool) != compiled(spec).digest):
+    if not faults:
         faults = human_tool.call_faults(spec, arguments)
     if faults:
         return failed(Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
@@ -112,8 +109,8 @@ def send(
     """
     index, spec, literal = call.index, call.spec, work.origin is PlanOrigin.LITERAL
     inside = 0 if spec.plan is None else calls_inside(spec.plan, work.world.tools)
-    used, budget, own = work.actions_used + inside, work.task.budget.actions, work.world.policy.max_actions
-    out = budget is not None and used + work.below.actions >= budget
+    used, budget, own = work.spent.actions + inside, work.task.budget.actions, work.world.policy.max_actions
+    out = budget is not None and used + work.below.spent.actions >= budget
     if out or (not literal and used >= own):
         most = own if budget is None or not out else budget
         why = f"the chain has used up its {count(most, 'action')}"
@@ -130,7 +127,7 @@ def send(
     if wrong:
         return step_failed(index, Code.NOT_RESOLVED, f"{spec.name}: {wrong}")
     action = work.next_action(index, spec.name, encoded.decode())
-    work.actions_used += 1 + inside
+    work.spent = structs.replace(work.spent, actions=used + 1)
     if spec.name == human_tool.NAME:  # it goes to no worker: the calls behind it are dropped (B3, I4)
         work.begin(action)
         work.tell_action(FactType.ACTION_DISPATCHED, action)
@@ -213,4 +210,4 @@ def _order(work: Work, action: Action, spec: ToolSpec, **said: Any) -> Dispatch:
         unasked = mode.value
     elif spec.provenance:
         origins = Known.of(work).origin_actions(spec)
-    return Dispatch(action, spec, work.deadline, work.actions_used, origins=origins, unasked=unasked, **said)
+    return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, unasked=unasked, **said)

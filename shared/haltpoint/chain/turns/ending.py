@@ -12,7 +12,7 @@ from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
-from haltpoint.chain.model.state import Action, ChainError, Failure, keeps_all
+from haltpoint.chain.model.state import Action, ChainError, End, Failure, keeps_all
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
@@ -135,22 +135,20 @@ def _children_act(work: Work) -> bool:
 
 def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
-    _say_what_was_done(work)
-    work.unfinished = is_unfinished(work)
-    details = {"unfinished": True} if work.unfinished else {}
-    found_out = knowledge.for_above(work)
-    work.end(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
-    work.answer = end.answer
-    report(work, found_out)
+    unfinished = is_unfinished(work)
+    _say_what_was_done(work, End(answer=end.answer, unfinished=unfinished))
+    report(work)
+    details = {"unfinished": True} if unfinished else {}
+    work.finish(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
 
 
-def _say_what_was_done(work: Work) -> None:
-    """Write the deeds down, and what was not done (F1). Of a submitter's literal plan, which lets its actions go, views
-    read them off the receipts.
+def _say_what_was_done(work: Work, end: End) -> None:
+    """Write the end down, with the deeds and what was not done (F1). Of a submitter's literal plan, which lets its
+    actions go, views read them off the receipts.
     """
     actions = tuple(work.actions.values()) if keeps_all(work) else ()
     final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
-    work.deeds, work.not_done = final.deeds, final.not_done
+    work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
 
 
 def fail(work: Work, failure: Failure) -> None:
@@ -183,12 +181,9 @@ def fail(work: Work, failure: Failure) -> None:
         _cancelled(work, *failure.stopped)
         return
     where = {} if error.step_id is None else {"step_id": error.step_id}
-    _say_what_was_done(work)
-    found_out = knowledge.for_above(work)
-    work.end(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
-    work.error, work.answer = error, failure.answer
-    told = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
-    report(work, found_out, told)
+    _say_what_was_done(work, End(answer=failure.answer, error=error))
+    report(work, failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False))
+    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
 
 
 def cancel(work: Work, end: Cancelled) -> None:
@@ -198,11 +193,10 @@ def cancel(work: Work, end: Cancelled) -> None:
 
 
 def _cancelled(work: Work, by: str, reason: str) -> None:
-    _say_what_was_done(work)
-    found_out = knowledge.for_above(work)
-    work.end(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
+    _say_what_was_done(work, End())
     words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, found_out, ErrorInfo(ErrorType.DENIED, words))
+    report(work, ErrorInfo(ErrorType.DENIED, words))
+    work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
 
 
 def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
@@ -239,7 +233,7 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
     return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
 
 
-def report(work: Work, found_out: knowledge.Receipts, fault: ErrorInfo | None = None) -> None:
+def report(work: Work, fault: ErrorInfo | None = None) -> None:
     """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6).
@@ -252,17 +246,24 @@ def report(work: Work, found_out: knowledge.Receipts, fault: ErrorInfo | None = 
         started_at=work.created_at,
         duration_ms=max(0, work.now - work.created_at),
         below=Below(
-            nested_successes=work.nested_successes,
+            nested_successes=_succeeded(work),
             ledger=ledger.additions(work),
-            deeds=work.deeds,
-            not_done=for_above(work.not_done, work.world.spec),
+            deeds=work.end.deeds,
+            not_done=for_above(work.end.not_done, work.world.spec),
             **told_of(work),
         ),
     )
-    data = work.answer or "{}"
+    data = work.end.answer or "{}"
     if metadata.below.agent:
         data, fault = words_of(work), fault and fault_of_agent(fault)
     if fault is not None:  # that the last call did nothing does not say so of those before it
         fault = structs.replace(fault, no_effect=None)
     outcome = outcome_of(fault, metadata)
-    work.outputs.append(Report(action, outcome, "{}" if fault else data, found_out))
+    work.outputs.append(Report(action, outcome, "{}" if fault else data, knowledge.for_above(work)))
+
+
+def _succeeded(work: Work) -> tuple[str, ...]:
+    """The tools that succeeded in the chain, and in those below it (F1)."""
+    names = {action.tool for action in work.actions.values() if action.satisfies}
+    names.update(*(action.told.below.nested_successes for action in work.actions.values()))
+    return tuple(sorted(names))

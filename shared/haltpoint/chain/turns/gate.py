@@ -15,7 +15,6 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTED
-from haltpoint.contracts.work.thoughts import Proposal
 
 ARGUMENTS_WIDTH: Final = 2000
 """Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""
@@ -108,7 +107,7 @@ def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:
     """Why a call of the step's proposal is not made in this turn, although nothing may be wrong with it: it is beside
     a decision (I3), or belongs to a later step; None when neither is so.
     """
-    decision = route_in(work.proposals.get(index, Proposal()))
+    decision = route_in(work.proposal(index))
     if decision is not None:
         return None if call is decision else ROUTED
     owner = _owner_of(work, index, call.tool)
@@ -128,8 +127,8 @@ def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | Non
 
     A call that was refused is not held.
     """
-    taken, refused = work.run[index].taken, work.verdicts.get(index, {})
-    for place, call in enumerate(work.proposals.get(index, Proposal()).calls):
+    taken, refused = work.run[index].taken, work.refused(index)
+    for place, call in enumerate(work.proposal(index).calls):
         aside = left_aside(work, index, call)
         if aside is not None or (place >= taken and place not in refused):
             yield place, call, aside
@@ -145,7 +144,7 @@ def drop_held(work: Work, index: int, reason: str = "") -> None:
         for place, call in enumerate(work.steps[index].actions[taken:], taken):
             _never(work, index, place, call, reason)
         return
-    proposed = len(work.proposals.get(index, Proposal()).calls)
+    proposed = len(work.proposal(index).calls)
     if taken <= proposed:
         for place, call, aside in _held(work, index):
             if why := aside or reason:

@@ -14,14 +14,14 @@ from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fau
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.limits import deadline_of, used_up
+from haltpoint.chain.model.limits import added, deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references, write_json
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_id
-from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Spent
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType
 from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.tasks import Assignment, Budget, Handed, Task
 
@@ -38,17 +38,17 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     if (why := hand_on_fault(work, action.tool)) is not None:
         return failed(Code.OVER_BUDGET, why)
     besides_actions = replace(work.task.budget, actions=None)  # without actions an agent may still answer
-    if name := used_up(besides_actions, work.spent()):
+    if name := used_up(besides_actions, work.spent_in_all()):
         return failed(
             Code.OVER_BUDGET,
             f"the chain has used up its budget of {name}",
             work.steps[action.step].id,
         )
     assigned = Assignment(
-        chains=own.chains - work.below.chains - 1,
+        chains=own.chains - work.below.spent.chains - 1,
         goal=_users_own(work, action),
         bounds=_bounds(work),
-        heard=work.heard,
+        heard=work.people.heard,
     )
     given = Task(
         goal=arguments.get("task", "").strip() or users_goal(work)[:LONGEST_TASK],
@@ -78,24 +78,24 @@ def take_back(work: Work, told: Below) -> None:
     have said to it was said here (C6, C11).
     """
     work.left_out += told.left_out
-    work.heard = max(work.heard, told.heard)
+    work.hear(told.heard)
     if not told.agent:
         return
-    both = {name: getattr(work.below, name) + getattr(told.spent, name) for name in Spent.__struct_fields__}
-    work.below = replace(Spent(**both), chains=both["chains"] + 1)
+    spent = added(work.below.spent, told.spent)
+    work.below = replace(work.below, spent=replace(spent, chains=spent.chains + 1))
 
 
 def told_of(work: Work) -> dict[str, Any]:
     """What the report of a chain says of the agent that it was, as fields of `Below`; nothing of other chains."""
     if work.task.handed.assigned is None:
         return {}
-    told = {"agent": work.task.agent, "left_out": work.left_out, "heard": work.heard}
-    return {**told, "spent": work.spent()}
+    told = {"agent": work.task.agent, "left_out": work.left_out, "heard": work.people.heard}
+    return {**told, "spent": work.spent_in_all()}
 
 
 def words_of(work: Work) -> str:
     """The words of an agent that has completed, as the data of its receipt (JSON text)."""
-    return write_json({"agent": work.task.agent, "text": work.answer or ""})
+    return write_json({"agent": work.task.agent, "text": work.end.answer or ""})
 
 
 def fault_of_agent(fault: ErrorInfo) -> ErrorInfo:
@@ -108,7 +108,7 @@ def fault_of_agent(fault: ErrorInfo) -> ErrorInfo:
 
 def _left(work: Work) -> Budget:
     """What is left of the budget, as far as it is limited."""
-    spent, budget = work.spent(), work.task.budget
+    spent, budget = work.spent_in_all(), work.task.budget
     limits = {name: getattr(budget, name) for name in _LIMITS}
     limited = {name: limit for name, limit in limits.items() if limit is not None}
     return Budget(**{name: limit - getattr(spent, name) for name, limit in limited.items()})

@@ -1,7 +1,6 @@
 """The turns of a step with a model: check what it proposes, send its calls, ask again (C3, C6, C7, C8)."""
 
 import dataclasses
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -14,6 +13,7 @@ from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
+from haltpoint.chain.model.state import OpenProposal
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import in_short, is_question
@@ -38,8 +38,6 @@ from haltpoint.contracts.tools import CONFIRMED, END_STEP
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Violation
 
-_NOTHING: Final = Proposal()
-
 
 def take_proposal(work: Work, message: ActionProposed) -> Next | None:
     """Act on the proposal: run its first call, end the step, or ask again. While the chain is stopped it waits."""
@@ -48,14 +46,14 @@ def take_proposal(work: Work, message: ActionProposed) -> Next | None:
     if index is None or not work.awaits(index, data.thought_id):
         return None
     work.spend(data.usage)
-    work.proposals = {**work.proposals, index: data.proposal}
+    work.proposals = {**work.proposals, index: OpenProposal(data.proposal)}
     work.edit(index).here = True
     return overspent(work)
 
 
 def consider(work: Work, index: int) -> Next | None:
     """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`)."""
-    proposal = work.proposals[index]
+    proposal = work.proposal(index)
     work.edit(index).here = False
     asks = proposal.shown and may_think(work, index)
     if did_not_route(work, proposal) and not asks:
@@ -111,13 +109,13 @@ def release(work: Work, index: int) -> Next | Gate | None:
 
     While other calls of the step are under way nothing is refused: their results may be origins.
     """
-    proposal = work.proposals.get(index, _NOTHING)
+    proposal = work.proposal(index)
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
     for place in range(work.run[index].taken, len(proposal.calls)):
         said, run = proposal.calls[place], work.run[index]
         if run.in_turn >= most and not run.pending and not work.continues(index, said.tool):
             return None
-        if place in work.verdicts.get(index, ()) or left_aside(work, index, said) is not None:
+        if place in work.refused(index) or left_aside(work, index, said) is not None:
             continue
         call = proposed(work, index, said)
         verdict = judge(call)
@@ -144,7 +142,7 @@ def release(work: Work, index: int) -> Next | Gate | None:
 def _end(work: Work, index: int, place: int) -> Next | None:
     """A call of `end_step` in a proposal; None: it is refused."""
     work.edit(index).taken = place
-    ended = end_by_call(work, index, work.proposals[index].calls[place].arguments)
+    ended = end_by_call(work, index, work.proposal(index).calls[place].arguments)
     if isinstance(ended, Correction):
         strike(work, index, ended, call=place)
         return None
@@ -153,7 +151,7 @@ def _end(work: Work, index: int, place: int) -> Next | None:
 
 def _let_run(work: Work, index: int, place: int, call: CheckedCall, reasons: tuple[Reason, ...]) -> Next | None:
     """Send a call that may run; None: it has the receipt of an answered lookup, and the step continues."""
-    proposal = work.proposals[index]
+    proposal = work.proposal(index)
     would_ask = _note_what_strict_says(work, call) if call.mode is Mode.ADVISORY else ()
     work.edit(index).taken = place
     if (asks_who := decide(work, call)) is not None:
@@ -190,14 +188,14 @@ def next_turn(work: Work, index: int) -> Next:
     if is_drafted and step.promised and not step.each and not missing(work, index):
         return StepEnd(index)
     run, thought = work.edit(index), work.acted_on(index)
-    proposal = work.proposals.get(index, _NOTHING)
+    proposal = work.proposal(index)
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
     dropped = "one action per turn" if most == 1 else f"{most} actions per turn"
     drop_held(work, index, dropped if run.in_turn else "no call of the proposal can run")
     if ends_routing(work):
         return StepEnd(index)
     wrong = unread(work, index, proposal)
-    refused = work.verdicts.get(index, {})
+    refused = work.refused(index)
     wrong += tuple(refused[place] for place in sorted(refused))
     if run.in_turn:
         return _again(work, index, wrong, thought if wrong else None, again=False)
@@ -213,7 +211,7 @@ def next_turn(work: Work, index: int) -> Next:
 def _correct(work: Work, index: int, corrections: tuple[Correction, ...]) -> Next:
     """A violation: nothing ran, the same turn is asked again with what was missing and the exact form (D1)."""
     thought = work.awaited(index)
-    violate(work, index, thought, corrections, work.proposals[index].content)
+    violate(work, index, thought, corrections, work.proposal(index).content)
     return _again(work, index, corrections, thought, again=True)
 
 

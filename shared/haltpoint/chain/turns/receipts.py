@@ -9,35 +9,26 @@ from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, Failure, OpenRequest
+from haltpoint.chain.model.state import Action, Failure, OpenRequest, StrikeRow
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.ending import failed_by_tool, outcome_of
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import reset_strikes
-from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Proposal
 
 
 def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
     """Keep a receipt that counts."""
     run = work.edit(action.step)
     ledger.settle(work, action)
-    note_success(work, action)
     if succeeded:
         run.last_ok = max(run.last_ok, action.number)
     work.keep(action)
-
-
-def note_success(work: Work, action: Action) -> None:
-    """Keep for the caller of a child that an action of it has succeeded (F1)."""
-    if action.satisfies and action_of(work.id) is not None:
-        work.nested_successes = tuple(sorted({*work.nested_successes, action.tool}))
 
 
 def give_back(work: Work, index: int, earlier: Action) -> Action:
@@ -62,7 +53,7 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     index = action.step
     run, kept = work.edit(index), keep(work, action)
     record(work, action, succeeded=True)
-    work.strikes, work.case = 0, ()
+    work.row = StrikeRow()
     if kept or not of_step(work, index):
         run.strikes = 0
     if _says_complete(action) and work.origin is not PlanOrigin.REACT:
@@ -90,7 +81,7 @@ def end_of_proposal(work: Work, index: int) -> StepEnd | None:
     step, run = work.steps[index], work.run[index]
     if work.origin is not PlanOrigin.DRAFTED or not step.promised or step.each or missing(work, index):
         return None
-    left = len(work.proposals.get(index, Proposal()).calls) - run.taken
+    left = len(work.proposal(index).calls) - run.taken
     return StepEnd(index) if left <= 0 and not run.pending else None
 
 

@@ -7,8 +7,10 @@ strikes a person does, too, and where the model is not sure of its decision.
 
 from typing import Any
 
+from msgspec import structs
+
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.agents import hand_on_fault, progress, route_in, router, targets_of
+from haltpoint.chain.checks.agents import hand_on_fault, route_in, router, targets_of
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
@@ -16,7 +18,6 @@ from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Ask, Next, StepEnd, step_failed
 from haltpoint.chain.model.schemas import form_value_faults
-from haltpoint.chain.model.state import Routing
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.assigning import note_decision
@@ -51,7 +52,7 @@ def decide(work: Work, call: CheckedCall) -> Ask | None:
 
 def at_bound(work: Work, index: int) -> Next:
     """The rounds are used up, and the last reply was no decision either: a person decides (I2)."""
-    violate(work, index, work.awaited(index), (no_call(work, index),), work.proposals[index].content)
+    violate(work, index, work.awaited(index), (no_call(work, index),), work.proposal(index).content)
     work.begin_turn(index)
     drop_held(work, index, "no agent was named")
     return _results_stand(work, index) or _unnamed(work, index)
@@ -61,13 +62,13 @@ def at_limit(work: Work, index: int, *, again: bool) -> Next:
     """The step has no turn left in which the model could decide, or its row of strikes is full: a person decides (D3),
     unless only the words for the user are missing. Then the results stand for these.
     """
-    proposal = work.proposals[index]
+    proposal = work.proposal(index)
     if again:
         work.begin_turn(index)
     work.edit(index).taken = len(proposal.calls) + 1  # its faults were told, and nothing of it is held
     if not strikes_exhausted(work, index):
         return _unnamed(work, index)
-    broke = f"the supervisor {broken(work.case[-1].violation, routing=True)}"
+    broke = f"the supervisor {broken(work.row.case[-1].violation, routing=True)}"
     return _results_stand(work, index) or _unnamed(work, index, broke)
 
 
@@ -84,7 +85,7 @@ def _results_stand(work: Work, index: int) -> StepEnd | None:
 
 def _unnamed(work: Work, index: int, why: str = "") -> Next:
     """Ask a person who works on the task; the step fails where no agent may get it."""
-    rounds = progress(work).rounds
+    rounds = work.below.rounds
     why = why or "the supervisor named no agent" + (f" after {count(rounds, 'round')} of tools" if rounds else "")
     if _takers(work):
         return _ask_who(work, index, why[0].upper() + why[1:])
@@ -112,8 +113,7 @@ def note_round(work: Work, index: int) -> None:
     is none of the step's turns: rounds have a bound of their own.
     """
     if router(work) is not None:
-        done = progress(work)
-        work.routing = Routing(done.rounds + 1, done.decisions)
+        work.below = structs.replace(work.below, rounds=work.below.rounds + 1)
         work.edit(index).proposals -= 1
 
 
@@ -129,7 +129,7 @@ def is_result(work: Work, index: int, fault: Correction) -> bool:
 
 def _meant(work: Work, index: int) -> dict[str, Any]:
     """What the last reply says to `route`, as far as it fits."""
-    named, spec = route_in(work.proposals[index]), work.world.tools.get(ROUTE)
+    named, spec = route_in(work.proposal(index)), work.world.tools.get(ROUTE)
     if named is None or spec is None:
         return {}
     forms = spec.parameters["properties"]
@@ -173,7 +173,7 @@ def _ask_who(work: Work, index: int, words: str) -> Ask:
     )
     ends = "" if words.endswith((".", "!", "?")) else "."
     text = f"{words}{ends} Who works on this: {users_goal(work)}"
-    return question(work, RequestKind.CLARIFICATION, index, text, options=options, strikes=work.case)
+    return question(work, RequestKind.CLARIFICATION, index, text, options=options, strikes=work.row.case)
 
 
 def _judged(meant: dict[str, Any], name: str) -> dict[str, Any]:

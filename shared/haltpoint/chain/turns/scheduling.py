@@ -8,6 +8,8 @@ whether it may have it. With `parallel` 1 this is one step at a time, and one th
 from dataclasses import replace
 from typing import Any, assert_never
 
+from msgspec import structs
+
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.calls import CheckedCall
@@ -101,11 +103,12 @@ def _think(work: Work, wanted: Think) -> None:
         work.tell(FactType.CONTRACT_CORRECTED, index, violation=fault.violation.value, message=fault.message, **tool)
     if index is None:
         work.thought = wanted.thought_id
-        work.plan_attempts += wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS)
+        if wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS):
+            work.planning = structs.replace(work.planning, attempts=work.planning.attempts + 1)
         return
     run = work.edit(index)
     run.attempt, run.proposals, run.thinking = wanted.attempt, run.proposals + 1, True
-    work.turns += 1
+    work.spent = structs.replace(work.spent, turns=work.spent.turns + 1)
     work.clear(index)
 
 

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec import structs
+
 from haltpoint.chain.checks.contract import call_form, may_call
 from haltpoint.chain.checks.end_tool import FORM as END_FORM
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
+from haltpoint.chain.model.state import StrikeRow
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
@@ -47,8 +50,8 @@ def violate(
     word, it is none: the model is only told what was wrong.
     """
     weighs = weighs and work.mode(index) is not Mode.OFF
-    if weighs and all(one.thought_id != thought for one in work.case):
-        work.strikes += 1
+    if weighs and all(one.thought_id != thought for one in work.row.case):
+        work.row = structs.replace(work.row, count=work.row.count + 1)
         if index is not None and not counted:
             work.edit(index).strikes += 1
     outside = "plan" if work.plan is None else "answer"
@@ -63,8 +66,9 @@ def violate(
             tool=fault.tool,
             said=said[:MOST_SAID],
         )
-        work.case = (*work.case, strike)[-MOST_REMEMBERED:]
-        told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.strikes}
+        case = (*work.row.case, strike)[-MOST_REMEMBERED:]
+        work.row = structs.replace(work.row, case=case)
+        told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.row.count}
         told |= {} if weighs else {"counted": False}
         told |= {"agent": True} if work.world.spec(fault.tool or "").kind is ToolKind.AGENT else {}
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
@@ -74,22 +78,22 @@ def strike(work: Work, index: int, *faults: Correction, call: int | None = None,
     """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
     the fault is the verdict on this call: it is refused.
     """
-    run, said = work.edit(index), work.proposals[index].content
+    run, said = work.edit(index), work.proposal(index).content
     violate(work, index, work.acted_on(index), faults, said, counted=run.struck, weighs=weighs)
     run.struck = run.struck or (weighs and work.mode(index) is not Mode.OFF)
     if call is not None:
-        work.verdicts = {**work.verdicts, index: {**work.verdicts.get(index, {}), call: faults[0]}}
+        work.refuse(index, call, faults[0])
 
 
 def strikes_exhausted(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
     most = work.task.strikes or work.world.policy.strikes
-    return work.strikes >= most or (index is not None and work.run[index].strikes >= most)
+    return work.row.count >= most or (index is not None and work.run[index].strikes >= most)
 
 
 def reset_strikes(work: Work, index: int | None) -> None:
     """A person has decided how to continue: the row is over, and a step has all its turns again."""
-    work.strikes, work.case = 0, ()
+    work.row = StrikeRow()
     if index is not None:
         run = work.edit(index)
         run.strikes, run.proposals = 0, 0
@@ -109,15 +113,15 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
     if due:
         where = f"{place}: {reason}" if place else reason
         template = work.world.policy.messages.escalate
-        tries = work.strikes if work.strikes or index is None else work.run[index].proposals
+        tries = work.row.count if work.row.count or index is None else work.run[index].proposals
         text = f"{template.format(expected_tools=in_words(due), count=tries)} ({where})"
-    about = {"strikes": work.strikes, "missing": list(tools)}
+    about = {"strikes": work.row.count, "missing": list(tools)}
     work.tell(FactType.CHAIN_ESCALATED, index, request_id=request_id(work.id, work.asked + 1), reason=reason, **about)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
     tool = next(iter(tools), "")
-    return question(work, RequestKind.ESCALATION, index, text, tool=tool, strikes=work.case)
+    return question(work, RequestKind.ESCALATION, index, text, tool=tool, strikes=work.row.case)
 
 
 def _place(work: Work, index: int | None) -> str:
@@ -136,7 +140,7 @@ def no_call(work: Work, index: int) -> Correction:
         text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
         return Correction(violation=Violation.NO_CALL, message=text)
     names = in_words(due)
-    said = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.strikes + 1)
+    said = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.row.count + 1)
     text = f"Step {step.id!r} is not complete before these have succeeded in it: {names}. {said}"
     return Correction(violation=Violation.NO_CALL, message=text, form=both_ways(work, index), tool=due[0][0])
 

@@ -36,9 +36,9 @@ def think_plan(
     work: Work, corrections: Corrections = (), previous: str | None = None, *, answered: str | None = None
 ) -> Next:
     """A plan, or a better one; `answered`: a person's words to the question in the previous reply."""
-    attempt = work.plan_attempts + 1
+    attempt = work.planning.attempts + 1
     if attempt > work.world.policy.max_chain_turns:
-        return failed(Code.OVER_BUDGET, f"no plan after {count(work.plan_attempts, 'attempt')}")
+        return failed(Code.OVER_BUDGET, f"no plan after {count(work.planning.attempts, 'attempt')}")
     name = thought_id(work.id, "plan", 0, attempt)
     think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, answered=answered)
     return _spent(work) or think
@@ -46,7 +46,7 @@ def think_plan(
 
 def think_bounds(work: Work, corrections: Corrections = (), previous: str | None = None) -> Next:
     """What the goal asks of tools. The model sees no data of any tool then (C12)."""
-    name = thought_id(work.id, BOUNDS, 0, work.plan_attempts + 1)
+    name = thought_id(work.id, BOUNDS, 0, work.planning.attempts + 1)
     attempt = 2 if corrections else 1
     return _spent(work) or Think(name, ThoughtKind.BOUNDS, None, 1, attempt, (), corrections, previous)
 
@@ -72,7 +72,7 @@ def think_step(
     run, step = work.edit(index), work.steps[index]
     counted = corrections or run.struck or work.task.mode is Mode.STRICT
     if counted and work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
-        row = tuple(one for one in work.case if one.place == step.id) or work.case
+        row = tuple(one for one in work.row.case if one.place == step.id) or work.row.case
         wrong = [*(one.violation for one in row), *(one.violation for one in corrections)]
         said = f"it {broken(wrong[-1], routing=False)}" if wrong else "too many strikes"
         return escalate(work, index, said)
@@ -108,9 +108,9 @@ def _is_last_turn(work: Work, index: int) -> bool:
 def _most_turns(work: Work) -> int | None:
     """The limit of turns that the chain has reached, that of its budget together with its agents; None: one is left."""
     most, own = work.task.budget.turns, work.world.policy.max_chain_turns
-    if most is not None and work.turns + work.below.turns >= most:
+    if most is not None and work.spent_in_all().turns >= most:
         return most
-    return own if work.turns >= own else None
+    return own if work.spent.turns >= own else None
 
 
 def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> Next:
@@ -143,7 +143,7 @@ def overspent(work: Work, more: int = 0) -> Failure | None:
     """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on. With
     `more` tokens: of one that has not so many left, or no money.
     """
-    tokens, cost, spent = work.task.budget.tokens, work.task.budget.cost, work.spent()
+    tokens, cost, spent = work.task.budget.tokens, work.task.budget.cost, work.spent_in_all()
     if tokens is not None and spent.tokens + more > tokens:
         return failed(Code.OVER_BUDGET, f"the chain has used {spent.tokens} tokens, its whole budget")
     if cost is not None and (spent.cost > cost or (more and spent.cost >= cost)):

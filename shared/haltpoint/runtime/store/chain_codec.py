@@ -17,92 +17,60 @@ from msgspec.structs import astuple, replace
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import (
     Chain,
-    ChainError,
     Dropped,
+    End,
     Failure,
+    FromBelow,
+    OpenProposal,
+    People,
+    Planning,
     Rest,
-    Routing,
     StepRun,
+    StrikeRow,
     goal_in_full,
 )
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
-from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Strict
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
-from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Correction, Strike
+from haltpoint.contracts.work.thoughts import Correction, Proposal
 from haltpoint.runtime.store.rows import Data, Fields, Head, local
 from haltpoint.runtime.streams.wire import encode
 
 
 class StoredPlan(Strict):
-    """What is stored with the plan, as it changes as rarely."""
+    """What is stored with the plan, as it changes as rarely: fields of a chain, with their meanings there."""
 
-    digests: dict[str, str]
-    """Of the plan's tools, by name."""
     begun: bool = True
     """Whether the plan of the task, if it has one, was taken up."""
     plan: Plan | None = None
     """None: the task's own, or there is none yet."""
-    goal: str | None = None
-    """A person's words in place of the task's."""
-    case: tuple[Strike, ...] = ()
-    """The row of violations that is being counted."""
-    nested_successes: tuple[str, ...] = ()
-    """The tools that succeeded inside the skills that were called."""
+    refused: dict[int, dict[int, Correction]] = field(default_factory=dict)
+    """The calls of open proposals that are refused, by step and place."""
+    row: StrikeRow = StrikeRow()
+    planning: Planning = Planning()
+    people: People = People()
     bounds: ChainBounds | None = None
     left_out: tuple[LeftOut, ...] = ()
-    """The promises that steps ended without."""
     dropped: tuple[Dropped, ...] = ()
-    heard: Heard = Heard.NOTHING
-    """What persons have said."""
     ledger: Ledger = field(default_factory=dict)
-    """What became of the chain's effects."""
-    known: tuple[KnownReceipt, ...] = ()
-    """The receipts that its agents made known."""
-    questions: tuple[str, ...] = ()
-    """The questions that the model asked while planning."""
-    answers: tuple[str, ...] = ()
-    """A person's words to these questions."""
-    granted: tuple[Grant, ...] = ()
-    """The yeses that cover later calls."""
+    below: FromBelow = FromBelow()
     failing: Failure | None = None
-    verdicts: dict[int, dict[int, Correction]] = field(default_factory=dict)
-    """The calls of proposals that are refused, by step and place."""
     resting: dict[str, Rest] = field(default_factory=dict)
-    """The actions that wait for a moment."""
     approvals: dict[str, Approval] = field(default_factory=dict)
-    """A person's yes to an action."""
-    routing: Routing | None = None
 
     def carried_out(self, task: Task) -> Plan | None:
         """The plan that the chain of this task carries out; None before it has one."""
         return self.plan or (task.plan if self.begun else None)
 
 
-class StoredEnd(Strict):
-    """What is stored of the end of a chain."""
-
-    answer: str | None = None
-    error: ChainError | None = None
-    deeds: tuple[Deed, ...] = ()
-    not_done: tuple[NotDone, ...] = ()
-    """What was due and has no receipt of its own."""
-    unfinished: bool = False
-    """A promise was left out."""
-
-
 BESIDE_PLAN: Final = StoredPlan.__struct_fields__[3:]
 """The attributes of a chain that are stored with its plan."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
-_END: Final = StoredEnd.__struct_fields__
-_end: Final = attrgetter(*_END)
 
 
 def _text(text: str | None) -> str:
@@ -113,21 +81,14 @@ def _local(thought_id: str | None) -> str:
     return local(thought_id) if thought_id else ""
 
 
-def _flag(is_set: bool) -> str:
-    return "1" if is_set else "0"
-
-
-def _is_set(text: str) -> bool:
-    return text == "1"
-
-
 def _write_spent(spent: Spent) -> str:
-    return " ".join(map(repr, astuple(spent)))
+    return f"{spent.turns} {spent.actions} {spent.tokens} {spent.cost!r}"
 
 
-def _read_spent(text: str) -> Spent:
-    turns, actions, tokens, cost, chains = text.split()
-    return Spent(int(turns), int(actions), int(tokens), float(cost), int(chains))
+def read_spent(text: str) -> Spent:
+    """What a chain has used itself, from its field."""
+    turns, actions, tokens, cost = text.split()
+    return Spent(int(turns), int(actions), int(tokens), float(cost))
 
 
 _FIELDS: Final[tuple[tuple[Head, str, Callable[[Any], str], Callable[[str], Any]], ...]] = (
@@ -138,15 +99,8 @@ _FIELDS: Final[tuple[tuple[Head, str, Callable[[Any], str], Callable[[str], Any]
     (Head.DEADLINE, "deadline", str, int),
     (Head.ORIGIN, "origin", _text, PlanOrigin),
     (Head.ASKED, "asked", str, int),
-    (Head.TURNS, "turns", str, int),
-    (Head.ACTIONS, "actions_used", str, int),
-    (Head.TOKENS, "tokens", str, int),
-    (Head.COST, "cost", repr, float),
+    (Head.SPENT, "spent", _write_spent, read_spent),
     (Head.THOUGHT, "thought", _local, str),
-    (Head.PLAN_ATTEMPTS, "plan_attempts", str, int),
-    (Head.STRIKES, "strikes", str, int),
-    (Head.OTHER_MODEL, "other_model", _flag, _is_set),
-    (Head.BELOW, "below", _write_spent, _read_spent),
 )
 """Field of the hash, attribute of the chain, and how each is made of the other."""
 
@@ -178,22 +132,27 @@ def changed_data(old: Chain, new: Chain) -> dict[Data, str]:
     changed: dict[Data, str] = {}
     if new.task is not old.task:
         changed[Data.TASK] = encode(new.task).decode()
-    if new.plan is not old.plan or _beside_plan(new) != _beside_plan(old):
+    same = new.plan is old.plan and _refused(new) == _refused(old)
+    if not same or _beside_plan(new) != _beside_plan(old):
         changed[Data.PLAN] = encode(_stored(new)).decode()
-    if _end(new) != _end(old):
-        changed[Data.END] = encode(StoredEnd(*_end(new))).decode()
+    if new.end != old.end:
+        changed[Data.END] = encode(new.end).decode()
     return changed
+
+
+def _refused(chain: Chain) -> dict[int, dict[int, Correction]]:
+    return {index: kept.refused for index, kept in chain.proposals.items() if kept.refused}
 
 
 def _stored(chain: Chain) -> StoredPlan:
     """A literal plan is in the task already."""
     begun = chain.plan is not None or chain.task.plan is None
     plan = None if chain.origin is PlanOrigin.LITERAL else chain.plan
-    return StoredPlan(chain.digests, begun, plan, *_beside_plan(chain))
+    return StoredPlan(begun, plan, _refused(chain), *_beside_plan(chain))
 
 
 def decode_chain(chain_id: str, head: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
-    """The chain of these fields, without requests, actions and proposals.
+    """The chain of these fields, without requests and actions; of proposals there are the calls that are refused.
 
     Raises ValueError or KeyError when they are not a chain's.
     """
@@ -210,18 +169,16 @@ def decode_chain(chain_id: str, head: Fields, task: bytes, plan: bytes | None, e
     if plan is not None:
         chain = _with_plan(chain, stored_plan(plan))
     if end is not None:
-        ended = zip(_END, _end(end_of(end)), strict=True)
-        chain = replace(chain, **dict(ended))
+        chain = replace(chain, end=end_of(end))
     return chain
 
 
 def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
-    beside = zip(BESIDE_PLAN, _beside_plan(stored), strict=True)
-    chain = replace(chain, **dict(beside))
+    beside = dict(zip(BESIDE_PLAN, _beside_plan(stored), strict=True))
+    proposals = {index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()}
+    chain = replace(chain, proposals=proposals, **beside)
     plan = stored.carried_out(chain.task)
-    if plan is None:
-        return chain
-    return replace(chain, plan=plan, digests=stored.digests, graph=Graph.of(plan))
+    return chain if plan is None else replace(chain, plan=plan, graph=Graph.of(plan))
 
 
 def open_numbers(head: Fields) -> tuple[int, ...]:
@@ -230,14 +187,14 @@ def open_numbers(head: Fields) -> tuple[int, ...]:
     return tuple(map(int, numbers.split()))
 
 
-def end_of(text: bytes) -> StoredEnd:
+def end_of(text: bytes) -> End:
     """How a chain ended, from its field."""
-    return msgspec.json.decode(text, type=StoredEnd)
+    return msgspec.json.decode(text, type=End)
 
 
 def stored_plan(text: bytes | None) -> StoredPlan:
     """What is stored with a chain's plan, from its field."""
-    return StoredPlan(digests={}) if text is None else msgspec.json.decode(text, type=StoredPlan)
+    return StoredPlan() if text is None else msgspec.json.decode(text, type=StoredPlan)
 
 
 def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
@@ -245,7 +202,7 @@ def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     if text is None:
         return task, None
     stored = stored_plan(text)
-    goal = goal_in_full(task, stored.goal, stored.answers)
+    goal = goal_in_full(task, stored.people.goal, stored.planning.answers)
     return replace(task, goal=goal), stored.carried_out(task)
 
 

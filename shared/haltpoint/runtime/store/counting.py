@@ -57,7 +57,7 @@ class _Tally:
         self.message = message
         self.decision = decision
         self.agent = decision.chain.task.agent
-        self.struck = before.case[-1].thought_id if before.case else None
+        self.struck = before.row.case[-1].thought_id if before.row.case else None
 
     def add(self, by: str, what: str, name: str) -> None:
         self.counts[f"{by}:{what}:{name}"] += 1

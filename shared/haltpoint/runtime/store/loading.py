@@ -7,15 +7,14 @@ import msgspec
 import structlog
 from msgspec.structs import replace
 
-from haltpoint.chain.model.needs import needed_actions, needed_thoughts, with_places
-from haltpoint.chain.model.state import Action, Chain, OpenRequest
+from haltpoint.chain.model.needs import live_steps, needed_actions, needed_thoughts
+from haltpoint.chain.model.state import Action, Chain, OpenProposal, OpenRequest
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.store.chain_codec import decode_chain, open_numbers
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.rows import (
@@ -113,13 +112,13 @@ async def _with_needs(calls: AutoPipeline, chain: Chain, numbers: Sequence[int],
     asked_about = {question.action_id for question in questions}
     stored = [action_of(action, head, data) for action in actions]
     requests = [_open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)]
-    chain = replace(
+    return replace(
         chain,
+        live=live_steps(chain.runs),
         actions={row.id: _action(chain, row, asked_about) for row in stored if row},
         requests=tuple(requests),
-        proposals=_proposals(thoughts, data),
+        proposals=_proposals(chain, thoughts, data),
     )
-    return with_places(chain)
 
 
 async def read_fields(calls: AutoPipeline, key: str, names: Sequence[str]) -> dict[bytes, bytes]:
@@ -129,13 +128,15 @@ async def read_fields(calls: AutoPipeline, key: str, names: Sequence[str]) -> di
     return {name.encode(): text for name, text in pairs if text is not None}
 
 
-def _proposals(thoughts: dict[int, str], data: Fields) -> dict[int, Proposal]:
-    proposals: dict[int, Proposal] = {}
+def _proposals(chain: Chain, thoughts: dict[int, str], data: Fields) -> dict[int, OpenProposal]:
+    proposals: dict[int, OpenProposal] = {}
     for index, name in thoughts.items():
         text = data.get(name.encode())
         if text is not None:
             reply = msgspec.json.decode(thought_of(text).data, type=ActionProposed.Data)
-            proposals[index] = reply.proposal
+            stored = chain.proposals.get(index)
+            refused = {} if stored is None else stored.refused
+            proposals[index] = OpenProposal(reply.proposal, refused)
     return proposals
 
 

@@ -51,15 +51,9 @@ class Head(StrEnum):
     ORIGIN = "origin"
     OPEN = "open"
     ASKED = "asked"
-    TURNS = "turns"
-    ACTIONS = "actions"
-    TOKENS = "tokens"
-    COST = "cost"
+    SPENT = "spent"
+    """Turns, actions, tokens and cost."""
     THOUGHT = "thought"
-    PLAN_ATTEMPTS = "plan_attempts"
-    STRIKES = "strikes"
-    OTHER_MODEL = "other_model"
-    BELOW = "below"
     FEEDBACK = "feedback"
 
 

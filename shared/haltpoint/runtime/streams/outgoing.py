@@ -105,7 +105,7 @@ class Envelope:
             receipts=output.receipts[-MOST_RECEIPTS:],
             corrections=_cut(output.corrections),
             previous=output.previous,
-            other_model=chain.other_model,
+            other_model=chain.people.other_model,
             answered=output.answered,
             due=output.due,
             may_end=output.may_end,
@@ -185,8 +185,8 @@ def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> byte
         data["tenant"] = chain.task.tenant
     if chain.task.conversation_id is not None:
         data["conversation_id"] = chain.task.conversation_id
-    if fact.type in FINAL_FACTS and chain.answer is not None:
-        data["answer"] = chain.answer
+    if fact.type in FINAL_FACTS and chain.end.answer is not None:
+        data["answer"] = chain.end.answer
     if fact.type is FactType.REQUEST_OPENED:
         data |= _question(data["request_id"], decision)
     message = {

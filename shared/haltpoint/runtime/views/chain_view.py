@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from haltpoint.chain.checks.answer import answer
-from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.state import Action, End
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, action_of
@@ -28,7 +28,7 @@ from haltpoint.contracts.views.chains import (
 )
 from haltpoint.contracts.views.steps import StepView
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import StoredEnd
+from haltpoint.runtime.store.chain_codec import read_spent
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import StoredAction, local
 from haltpoint.runtime.views import contract_view, log_view
@@ -82,12 +82,12 @@ def view_of(record: ChainRecord) -> ChainView:
         conversation_id=task.conversation_id,
         current=current,
         summary=" ".join(sentences),
-        bounds=record.bounds,
+        bounds=record.kept.bounds,
         stopped=_stopped(told[FactType.CHAIN_CANCELLED]),
         routed=routed[-1] if routed else None,
         routed_before=routed[:-1],
         steps=steps,
-        strikes=int(head.get("strikes", 0)),
+        strikes=record.kept.row.count,
         violations=(*of_plan, *of_answer),
         never_executed=dropped,
         requests=requests,
@@ -102,7 +102,7 @@ def answer_of(record: ChainRecord) -> FinalAnswer:
     """The answer of a chain that is over, as the core has stored it (F1). The core lets the actions of a submitter's
     literal plan go, so their lines are read off the receipts here, by its own function.
     """
-    end = msgspec.convert(record.end, StoredEnd)
+    end = msgspec.convert(record.end, End)
     text = end.answer or ""
     if not text and end.error is not None:
         text = end.error.message
@@ -157,7 +157,8 @@ def _child(record: ChainRecord) -> ChildView:
 
 def _usage(record: ChainRecord) -> UsageView:
     """What the chain has used, with what its agents have; a share that one of them holds is not used."""
-    used = {name: float(record.head.get(name, 0)) for name in UsageView.model_fields}
+    own = read_spent(record.head.get("spent", "0 0 0 0"))
+    used = {name: getattr(own, name) for name in UsageView.model_fields}
     for child in record.children.values():
         if child.task.agent is not None:
             for name, amount in _usage(child):
@@ -214,8 +215,9 @@ def _progress(record: ChainRecord, steps: Sequence[StepView]) -> Iterable[str]:
     error = _error(record.end)
     if error is not None:
         yield f"{error.code}: {error.message}"
-    elif record.failing is not None:
-        yield f"Fails when the running work has ended: {record.failing.code}: {record.failing.message}"
+    elif record.kept.failing is not None:
+        failing = record.kept.failing.error
+        yield f"Fails when the running work has ended: {failing.code}: {failing.message}"
 
 
 def _dropped_in_words(number: int) -> Iterable[str]:

@@ -104,7 +104,6 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
     """The chain out of its keys."""
     written, end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
     task, plan = as_worked_on(written, msgspec.json.decode(data[Data.TASK.encode()], type=Task))
-    kept = stored_plan(written)
     runs = decode_steps(head)
     actions = [rows.action_of(name, head, data) for name in _actions(chain_id, plan, [run.actions for run in runs])]
     asked = asked_ids(chain_id, head.get(Head.ASKED.encode()))
@@ -116,9 +115,7 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
         head=texts(head),
         task=task,
         plan=plan,
-        bounds=kept.bounds,
-        failing=None if kept.failing is None else kept.failing.error,
-        resting=kept.resting,
+        kept=stored_plan(written),
         runs=runs,
         end=json.loads(end) if end else {},
         log=log,

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from haltpoint.chain.model.state import ChainError, Rest, StepRun
+from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import WaitingView
-from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.chain_codec import StoredPlan
 from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
 from haltpoint.runtime.views.log_view import LogLine
 
@@ -37,11 +37,9 @@ class ChainRecord:
     head: Fields
     task: Task
     plan: Plan | None = None
-    bounds: ChainBounds | None = None
     runs: tuple[StepRun, ...] = ()
     end: Mapping[str, Any] = field(default_factory=dict)
-    failing: ChainError | None = None
-    resting: Mapping[str, Rest] = field(default_factory=dict)
+    kept: StoredPlan = field(default_factory=StoredPlan)
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, StoredAction] = field(default_factory=dict)
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)

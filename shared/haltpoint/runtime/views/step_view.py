@@ -130,7 +130,7 @@ def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
     """The first of these actions that rests."""
     held = any(request.status is RequestStatus.OPEN for request in record.requests.values())
     for action in actions:
-        rest = record.resting.get(action)
+        rest = record.kept.resting.get(action)
         if rest is not None and rest.until:
             error = rest.outcome.error
             return RestingView(until=None if held else moment(rest.until), why=error.message if error else "")
