@@ -172,11 +172,7 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
         ),
         ('strategy = "skill"\nfallback = "x"', [".fallback: there is no agent 'x'; there are a"]),
         (
-            "maxIterations = 3\nmax_iterations = 2",
-            [": maxIterations is another name of max_iterations: give one of them"],
-        ),
-        (
-            'strategy = "skill"\ntools = ["t"]\nsystemPrompt = "p"\nthreshold = 0.5\n' + RULE,
+            'strategy = "skill"\ntools = ["t"]\nprompt = "p"\nthreshold = 0.5\n' + RULE,
             [f".{name}: strategy skill does not read it" for name in ("rules", "tools", "prompt", "threshold")],
         ),
         (f'strategy = "rule"\nagents = ["a"]\n{RULE}', [".agents: strategy rule does not read it"]),

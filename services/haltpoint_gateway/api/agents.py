@@ -36,7 +36,7 @@ def routes(gateway: Gateway) -> APIRouter:
         def view(agent: Agent) -> AgentView:
             own = [one for one in failed.items if one.agent == agent.name]
             return AgentView(
-                **structs.asdict(agent),
+                **structs.asdict(structs.replace(agent, prompt="")),
                 unserved=unserved(agent.tools),
                 is_tool=agent.name in served,
                 under_way=under_way.get(agent.name, 0) if who.admin else None,

@@ -6,7 +6,10 @@ from functools import lru_cache
 from typing import Annotated, Any, Final, Protocol
 
 import re2
+from msgspec import Meta
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from haltpoint.contracts.tools import UNITS
 
 _NOT_LINEAR: Final = {
     "(?=": "looks ahead",
@@ -27,8 +30,6 @@ _BEYOND_ASCII: Final = re.compile(r"[^\W\x00-\x7f]")
 
 LENGTH: Final = r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*"
 """A length of time as written, `"500ms"`: its number, and its unit."""
-
-_UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Fit(Protocol):
@@ -89,7 +90,7 @@ def _why_not(text: str, fault: str) -> str:
 def in_seconds(value: object) -> object:
     """A length of time as written, `"500ms"`, in seconds; anything else as it is."""
     match = re.fullmatch(LENGTH, value) if isinstance(value, str) else None
-    return float(match[1]) * _UNITS[match[2]] if match else value
+    return float(match[1]) * UNITS[match[2]] if match else value
 
 
 def _seconds(value: object) -> object:
@@ -105,5 +106,7 @@ def _seconds(value: object) -> object:
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(regex)]
+Duration = Annotated[float, Meta(gt=0), BeforeValidator(in_seconds)]
+"""Seconds in a contract; a door reads `"5m"`, too."""
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 """A length of time in seconds; `"500ms"`, `"24h"` and `"7d"` are read too."""

@@ -49,7 +49,7 @@ async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
     assert (front["name"], front["agents"], front["mode"]) == ("front", ["billing"], "strict")
     assert (billing["tools"], billing["unserved"], billing["under_way"]) == (["refund"], ["refund"], 0)
     assert (front["under_way"], front["is_tool"]) == (0, False)
-    assert "prompt" not in front
+    assert front["prompt"] == ""
 
 
 async def test_i4_a_question_names_the_agents_that_led_to_it_and_without_agents_there_is_no_such_field(

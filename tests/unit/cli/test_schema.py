@@ -94,9 +94,8 @@ def test_the_agents_file_as_json_schema_takes_the_file_of_the_page() -> None:
     schema = json.loads(CliRunner().invoke(app, ["schema", "agents"]).stdout)
     for example in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL):
         jsonschema.validate(tomllib.loads(example), schema)
-    routing = {"systemPrompt": "x", "routingFn": "a:b", "maxToolRetries": 1, "maxIterations": 2}
-    agent = {"name": "a", "description": "b", "systemPrompt": "x", "budget": {"seconds": "5m"}}
-    jsonschema.validate({"agents": [agent], "supervisor": routing | {"strategy": "skill-based"}}, schema)
+    agent = {"name": "a", "description": "b", "prompt": "x", "budget": {"seconds": "5m"}}
+    jsonschema.validate({"agents": [agent]}, schema)
     with pytest.raises(jsonschema.ValidationError, match="5 parsecs"):
         jsonschema.validate({"agents": [agent | {"budget": {"seconds": "5 parsecs"}}]}, schema)
     with pytest.raises(jsonschema.ValidationError, match="prompts"):

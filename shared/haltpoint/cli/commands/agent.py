@@ -39,6 +39,7 @@ def add_to(parent: typer.Typer) -> None:
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
         """Show one agent: what it may do, its chains under way, and those that failed last. Or the supervisor."""
+        from haltpoint.contracts.doors import in_full
         from haltpoint.contracts.work.routing import SUPERVISOR
 
         said = talk(shell, lambda client: client.agents())
@@ -48,7 +49,7 @@ def add_to(parent: typer.Typer) -> None:
             why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
             raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
         if shell.json:
-            shell.emit(found[name].model_dump(mode="json") if supervisor is None else said.model_dump()["supervisor"])
+            shell.emit(in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"])
             return
         for line in _lines(found[name]) if supervisor is None else _routing(supervisor, said):
             shell.out.print(line, markup=False)

@@ -28,7 +28,9 @@ def add_to(parent: typer.Typer) -> None:
         """List the tools that workers serve. A tool disappears a minute after its last worker."""
         found = talk(shell, lambda client: client.tools())
         if shell.json:
-            shell.emit({"items": [one.model_dump(mode="json") for one in found], "next_cursor": None})
+            from haltpoint.contracts.doors import in_full
+
+            shell.emit({"items": [in_full(tool) for tool in found], "next_cursor": None})
             return
         from rich.text import Text
 
@@ -47,7 +49,9 @@ def add_to(parent: typer.Typer) -> None:
         """Show the declaration of one tool."""
         found = talk(shell, lambda client: _find(client, name))
         if shell.json:
-            shell.emit(found.model_dump(mode="json"))
+            from haltpoint.contracts.doors import in_full
+
+            shell.emit(in_full(found))
             return
         for line in _declaration(found):
             shell.out.print(line, markup=False)

@@ -1,16 +1,14 @@
 """Views of a deployment: its tools and agents, and what was counted of them (see `chains`)."""
 
 from datetime import date
-from typing import Any
 
 from pydantic import Field
 
 from haltpoint.contracts.doors import View
-from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainSummary, Page
-from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.agents import Agent
 from haltpoint.contracts.work.routing import Supervisor
-from haltpoint.contracts.work.tasks import Budget, Mode, Style
 
 
 class StatsRow(View):
@@ -45,31 +43,17 @@ class StatsView(View):
     models: tuple[StatsRow, ...] = ()
 
 
-class AgentView(View):
-    """An agent of the agents file.
+class AgentView(Agent, forbid_unknown_fields=False):
+    """An agent of the agents file, without its prompt."""
 
-    `under_way` are its chains that have begun and not ended, of all tenants: null for those who do not see these all.
-    `failures` are those of the reader's chains that failed last. `tools` null: every tool that is not internal;
-    `unserved` are globs of them that no tool fits that is served. `is_tool`: a tool of its name is served, and a call
-    by this name is one of the tool.
-    """
-
-    name: str
-    description: str
-    model: str | None = None
-    tools: tuple[str, ...] | None = None
     unserved: tuple[str, ...] = ()
+    """Globs of its tools that no tool fits that is served."""
     is_tool: bool = False
-    agents: tuple[str, ...] = ()
-    mode: Mode | None = None
-    style: Style | None = None
-    strikes: int | None = None
-    max_turns: int | None = None
-    budget: Budget = Budget()
-    skills: tuple[str, ...] = ()
-    verbose: bool = False
+    """A tool of its name is served, and a call by this name is one of the tool."""
     under_way: int | None = None
+    """Its chains that have begun and not ended, of all tenants; null for those who do not see all."""
     failures: tuple[ChainSummary, ...] = ()
+    """Those of the reader's chains that failed last."""
 
 
 class AgentsView(Page[AgentView]):
@@ -82,26 +66,8 @@ class AgentsView(Page[AgentView]):
     unserved: tuple[str, ...] = Field(default=(), exclude_if=lambda shown: shown == ())
 
 
-class ToolView(View):
-    """A tool of the catalogue. `digest` is over all that it declares; a chain keeps those that it was planned with."""
+class ToolView(ToolSpec, kw_only=True):
+    """A tool of the catalogue."""
 
-    name: str
-    kind: ToolKind = ToolKind.TOOL
-    description: str
-    parameters: dict[str, Any]
-    result_schema: dict[str, Any] | None
-    read_only: bool
-    idempotent: bool
-    destructive: bool
-    may_clarify: bool
-    repeats: bool
-    internal: bool
-    queue: str
-    timeout: float
-    plan: Plan | None = None
-    """The steps of a skill that a chain of its own carries out."""
-    provenance: dict[str, tuple[str, ...]]
-    targets: tuple[str, ...] = ()
-    foreign: tuple[str, ...] = ()
-    hooks: tuple[str, ...] = ()
     digest: str
+    """Over all that it declares; a chain keeps those that it was planned with."""

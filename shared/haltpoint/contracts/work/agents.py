@@ -12,18 +12,14 @@ model = "small"
 tools = ["find_invoice", "refund"]
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
-from haltpoint.contracts.base import Count, Seconds, Strict
-from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor, under_our_names
+from haltpoint.contracts.base import Count, Strict
+from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style
-from haltpoint.contracts.written import in_seconds
-
-
-def _in_seconds(raw: Any, name: str) -> Any:
-    return {**raw, name: in_seconds(raw[name])} if isinstance(raw, dict) and name in raw else raw
+from haltpoint.contracts.written import Duration
 
 
 class ModelEndpoint(Strict):
@@ -38,7 +34,7 @@ class ModelEndpoint(Strict):
     base_url: Annotated[str, Meta(pattern="^https?://", max_length=2000)] | None = None
     provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
-    timeout: Seconds = 60.0
+    timeout: Duration = 60.0
     """Seconds that one reply may take."""
     max_tokens: Count = 2048
     """Tokens of one reply."""
@@ -46,11 +42,6 @@ class ModelEndpoint(Strict):
     def __post_init__(self) -> None:
         if self.base_url is None and self.provider is None:
             raise ValueError("base_url or provider is missing")
-
-    @classmethod
-    def arriving(cls, raw: Any) -> Any:
-        """With the time-out in seconds: "30s" is read, too."""
-        return _in_seconds(raw, "timeout")
 
 
 class Agent(Strict):
@@ -77,14 +68,6 @@ class Agent(Strict):
     skills: Annotated[tuple[Annotated[str, Meta(pattern=r"[^\W_]", max_length=100)], ...], Meta(max_length=100)] = ()
     verbose: bool = False
     """Prompts and replies go into the planner's log."""
-
-    @classmethod
-    def arriving(cls, raw: Any) -> Any:
-        """With the seconds of its budget as a number: "5m" is read, too; and `systemPrompt` as `prompt`."""
-        if not isinstance(raw, dict):
-            return raw
-        said = under_our_names(cls, raw)
-        return {**said, "budget": _in_seconds(said["budget"], "seconds")} if "budget" in said else said
 
 
 class Agents(Strict):

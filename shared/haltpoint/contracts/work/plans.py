@@ -7,7 +7,6 @@ from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from haltpoint.contracts.base import STEP_ID, Count, Strict
-from haltpoint.contracts.work.step_ids import tidied
 
 MOST_PARALLEL: Final = 16
 """Calls and thoughts of one chain that may be under way side by side (C8)."""
@@ -109,16 +108,6 @@ class Step(Strict):
 
 
 class Plan(Strict):
-    """The steps in the order in which they are listed. Checked by `chain.contract` before anything runs (C1).
-
-    Ids of steps that no key can be made of are replaced, and kept as labels.
-    """
+    """The steps in the order in which they are listed. Checked by `chain.contract` before anything runs (C1)."""
 
     steps: tuple[Step, ...]
-
-    @classmethod
-    def arriving(cls, raw: Any) -> Any:
-        """With tidy ids."""
-        if isinstance(raw, dict) and isinstance(raw.get("steps"), list):
-            return {**raw, "steps": tidied(raw["steps"])}
-        return raw

@@ -85,48 +85,6 @@ class Supervisor(Strict):
     verbose: bool = False
     """Prompts and replies of routing go into the planner's log."""
 
-    @classmethod
-    def arriving(cls, raw: Any) -> Any:
-        """Under its other names, too."""
-        if not isinstance(raw, dict):
-            return raw
-        said = under_our_names(cls, raw)
-        meant = OTHER_STRATEGIES.get(str(said.get("strategy")))
-        return said if meant is None else {**said, "strategy": meant}
-
-
-OTHER_NAMES: Final = {
-    "Agent": {"systemPrompt": "prompt"},
-    "Supervisor": {
-        "systemPrompt": "prompt",
-        "routingFn": "function",
-        "maxToolRetries": "max_tool_retries",
-        "maxIterations": "max_iterations",
-    },
-}
-"""Other names of what an agent and a supervisor have, as configurations in JSON write them."""
-
-
-OTHER_STRATEGIES: Final = {
-    "llm-based": Strategy.LLM,
-    "rule-based": Strategy.RULE,
-    "skill-based": Strategy.SKILL,
-    "round-robin": Strategy.ROUND_ROBIN,
-    "load-balanced": Strategy.LOAD,
-}
-"""Other words for strategies, as such configurations write them."""
-
-
-def under_our_names(form: type[Contract], said: dict[str, Any]) -> dict[str, Any]:
-    """What a configuration says, without the other names. Raises ValueError where it says a thing under both."""
-    renamed = dict(said)
-    for other, name in OTHER_NAMES[form.__name__].items():
-        if other in said and name in said:
-            raise ValueError(f"{other} is another name of {name}: give one of them")
-        if other in said:
-            renamed[name] = renamed.pop(other)
-    return renamed
-
 
 class Routed(Contract):
     """A decision: which agent works on the task, why, and how that was found. `timestamp` in ms since the epoch; `rule`

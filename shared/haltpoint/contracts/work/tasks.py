@@ -7,12 +7,13 @@ from typing import Annotated, Any, Final
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from haltpoint.contracts.base import Contract, Count, Seconds, Strict
+from haltpoint.contracts.base import Contract, Count, Strict
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.work.bounds import Bounds, ChainBounds
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
+from haltpoint.contracts.written import Duration
 
 MOST_CHAINS: Final = 20
 """Chains of agents in one tree, its root included."""
@@ -50,7 +51,7 @@ class Budget(Strict):
     tokens: Count | None = None
     cost: Annotated[float, Meta(gt=0)] | None = None
     """In the currency of the price table."""
-    seconds: Seconds | None = None
+    seconds: Duration | None = None
 
 
 class Earlier(Contract):

@@ -9,8 +9,6 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.routing import (
-    OTHER_NAMES,
-    OTHER_STRATEGIES,
     ROUTE,
     SUPERVISOR,
     Rule,
@@ -50,18 +48,13 @@ def read(path: Path | None) -> Agents:
 
 
 def schema() -> dict[str, Any]:
-    """The file as JSON Schema, with the times in words and the other names that it is read with."""
+    """The file as JSON Schema, with the times in words."""
     made = door(Agents).json_schema()
     forms = made["$defs"]
     for form, name in (("ModelEndpoint", "timeout"), ("Budget", "seconds")):
         properties = forms[form]["properties"]
         in_words = {"type": "string", "pattern": f"^{LENGTH}$"}
         properties[name] = {"anyOf": [properties[name], in_words]}
-    for form, others in OTHER_NAMES.items():
-        properties = forms[form]["properties"]
-        for other, name in others.items():
-            properties[other] = properties[name]
-    forms["Strategy"]["enum"] += OTHER_STRATEGIES
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
