@@ -21,6 +21,9 @@ MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the polic
 Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 
+UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""The units of times as written, in seconds."""
+
 STEP_ID: Final = re.compile(r"(?!undo\Z)[A-Za-z0-9_-]{1,64}")  # `undo` is in the ids of chains that undo this one
 _NAMESPACE: Final = uuid.UUID("6f1f2c56-7c0a-5d0e-9a51-0a4a1c9b7e11")
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta, field, json
 
-from haltpoint.contracts.base import Contract, Count, Seconds
+from haltpoint.contracts.base import UNITS, Contract, Count, Seconds
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan
 
@@ -30,10 +30,6 @@ class Retry(Contract):
     first: float | str = 1.0
     most: float | str = 30.0
     on: tuple[ErrorType, ...] = (ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
-
-
-UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-"""What times are declared in, in seconds."""
 
 
 class LimitKind(StrEnum):

@@ -9,7 +9,7 @@ import re2
 from msgspec import Meta
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from haltpoint.contracts.tools import UNITS
+from haltpoint.contracts.base import UNITS
 
 _NOT_LINEAR: Final = {
     "(?=": "looks ahead",

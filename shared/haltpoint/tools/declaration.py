@@ -26,7 +26,8 @@ from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.tools import DEFAULT_TIMEOUT, UNITS, Recovery, Retry, ToolSpec
+from haltpoint.contracts.base import UNITS
+from haltpoint.contracts.tools import DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
 from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.effect_key import checked_effect_key

@@ -9,7 +9,8 @@ A rate without a burst lets one call begin at a time, evenly spaced.
 import re
 from typing import Any, Final
 
-from haltpoint.contracts.tools import UNITS, Limit, LimitKind
+from haltpoint.contracts.base import UNITS
+from haltpoint.contracts.tools import Limit, LimitKind
 from haltpoint.tools.errors import DeclarationError
 
 _TENANT: Final = r"(?P<tenant> per tenant)?"
