@@ -9,7 +9,6 @@ import math
 import secrets
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,6 @@ from haltpoint.cli.local.system import free_port
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.bench import floor, system
 from tests.bench.contract import contract_ms
-from tests.bench.gateway import measure_gateway
 from tests.bench.processes import cpu_us, running, stopwatch
 from tests.bench.waiting import waiting_bytes
 
@@ -141,24 +139,6 @@ def measure_side_by_side(folder: Path) -> Figures:
         return uvloop.run(one())
 
 
-def measure_scaling(folder: Path) -> Figures:
-    """Tools of 20 ms, four slots a worker: three workers beside one."""
-    speeds = {}
-    for workers in (1, 3):
-        with system.system(folder / str(workers), workers=workers, slots=4) as (server, _):
-
-            async def load(server: EmbeddedServer = server) -> float:
-                async with system.driver(server.url) as drive:
-                    task = system.sequence(STEPS, "nap")
-                    await drive.run(task, 10, 10)
-                    started = time.perf_counter()
-                    await drive.run(task, 200, 64)
-                    return 200 * STEPS / (time.perf_counter() - started)
-
-            speeds[workers] = uvloop.run(load())
-    return {"actions_s_one_worker": round(speeds[1]), "ratio_three_workers": round(speeds[3] / speeds[1], 2)}
-
-
 def table(figures: Figures) -> Table:
     """What a person wants to see, with the bars that the project sets itself."""
     shown = Table(title="Haltpoint bench: chains of five no-op actions, 1 kB each way, 128 in flight")
@@ -179,17 +159,13 @@ def table(figures: Figures) -> Table:
         ("  all three beside the floor's", f"{sum(cpu.values()) / sum(base.values()):.2f}", "2.30"),
         ("two executors beside one", f"{figures['two_executors_ratio']:.2f}", "1.10"),
         ("one idle chain of five, p50 / p99 ms", f"{figures['idle_p50_ms']} / {figures['idle_p99_ms']}", "8 / -"),
-        ("from a person's POST to the next dispatch, p50 ms", f"{figures['dispatch_p50_ms']}", "1"),
-        ("  of that from the answer in Redis (floor)", f"{figures['answer_p50_ms']} ({figures['floor_hop_ms']})", ""),
-        ("tasks by HTTP, receipts of 4 kB, watched, actions/s", f"{figures['realistic_actions_s']:,}", ""),
         (
-            "  gateway, CPU ms per submission / watched action",
-            f"{figures['gateway_ms']} / {figures['gateway_watched_ms']}",
-            "1 / 0.5",
+            "from an answer in Redis to the next dispatch (floor), ms",
+            f"{figures['answer_p50_ms']} ({figures['floor_hop_ms']})",
+            "",
         ),
         ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "1,700"),
         ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
-        ("tools of 20 ms: three workers beside one", f"{figures['ratio_three_workers']:.2f}", "2.50"),
         ("three reads of 200 ms side by side, share of the time", f"{figures['three_reads_share']:.3f}", "0.34"),
         ("ten no-op calls side by side, beside one", f"{figures['ten_beside_one']:.2f}", "2.50"),
         (
@@ -237,9 +213,7 @@ def main() -> None:
             "two_executors_ratio": round(two["actions_s"] / untraced["actions_s"], 2),
             **part("one chain at a time, waiting chains, long chains", lambda: measure_one(folder / "one")),
             **part("prompts, replies and checks of a turn", contract_ms),
-            **part("gateway", lambda: measure_gateway(folder / "gateway")),
             **part("side by side", lambda: measure_side_by_side(folder / "wide")),
-            **part("tools of 20 ms", lambda: measure_scaling(folder / "scaling")),
         }
     console.print(table(figures))
     target = Path("build/bench.json")

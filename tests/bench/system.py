@@ -131,12 +131,9 @@ def system(
     folder: Path,
     *,
     executors: int = 1,
-    workers: int = 1,
-    slots: int = 256,
     traced: str = "",
-    agents: Path | None = None,
 ) -> Iterator[tuple[EmbeddedServer, dict[str, int]]]:
-    """A server and its services; the pids are named server, executor, executor-2, worker, worker-2 ...
+    """A server and its services; the pids are named server, executor, executor-2, worker.
 
     With 256 slots a worker reads up to 64 entries of each of the four partitions at once, as the floor does.
     """
@@ -146,13 +143,12 @@ def system(
         environment = {
             "HALTPOINT_REDIS_URL": server.url,
             "HALTPOINT_TOOLS": "tests.bench.tools",
-            "HALTPOINT_SLOTS": str(slots),
+            "HALTPOINT_SLOTS": "256",
             "HALTPOINT_STATE_DIR": str(folder / "state"),
             "OTEL_EXPORTER_OTLP_ENDPOINT": traced,
         }
-        environment |= {} if agents is None else {"HALTPOINT_AGENTS_FILE": str(agents)}
         pids = {"server": server.pid or 0}
-        for name, count in (("executor", executors), ("tool-worker", workers)):
+        for name, count in (("executor", executors), ("tool-worker", 1)):
             for number in range(1, count + 1):
                 process = stack.enter_context(
                     running(["haltpoint", "up", name], environment, folder / f"{name}-{number}.log")

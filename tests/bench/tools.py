@@ -3,19 +3,12 @@
 import asyncio
 from typing import Any
 
-from haltpoint import Ctx, Option, ToolResult, register, tool
+from haltpoint import Ctx, Option, ToolResult, tool
 
 
 @tool(queue="bench", read_only=True)
 async def noop(text: str) -> dict[str, Any]:
     """Give back what came in."""
-    return {"text": text}
-
-
-@tool(queue="bench", read_only=True)
-async def nap(text: str) -> dict[str, Any]:
-    """Give back what came in, 20 ms later."""
-    await asyncio.sleep(0.02)
     return {"text": text}
 
 
@@ -31,12 +24,3 @@ async def ask(text: str, ctx: Ctx) -> ToolResult[dict[str, Any]]:
     """Always ask which one was meant."""
     options = [Option(id=name, title=name, value={"text": text}) for name in ("left", "right")]
     return ctx.clarify("side", "Which one?", options)
-
-
-async def fetch(text: str, limit: int = 10, tags: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Give back 4 kB for one, as the tools of a real task do."""
-    return {"limit": limit, "tags": tags, "rows": [text] * 4}
-
-
-for number in range(11):  # fifteen in the catalogue
-    register(fetch, name=f"fetch_{number}", queue="bench", read_only=True)

@@ -2,8 +2,8 @@
 
 Only what agreement depends on is kept: no bytes, no time-outs, no indexes, so that a search can visit every state. What
 is decided about an action or a request are the rules of `tests/support/function_rules.py`, which the model of a whole
-partition has in common with this one. Each function takes a state and returns the state after it, with the status that
-the caller would see. `tests/integration/test_proof_functions.py` drives the real functions beside these and compares.
+partition has in common with this one; that one is compared with the real functions (tests/integration/store). Each
+function takes a state and returns the state after it, with the status that the caller would see.
 
 Whatever the functions themselves do not remember and a promise is about is counted in ghosts, which no rule sees. So a
 promise is never checked with the mechanism that is to keep it.
@@ -25,7 +25,6 @@ class Promise(StrEnum):
     R4 = "R4: an action with other effects starts once, unless a person says that it did not happen"
     R5 = "R5: a destructive action starts only under its own approval of this very call, in time"
     R7 = "R7: what was not sent before a stop is not sent after it, but for the call whose question is answered"
-    E6 = "E6: an effect with a key happens once over all chains, unless a person allows it; who is denied hears of it"
     R8 = "R8: who lost the entry cannot change the chain"
 
 

@@ -1,8 +1,8 @@
 """The model check: every state that one chain, two executors, two workers and bad luck can get into.
 
-The decisions are the real ones; the functions are a model (tests/proofs/functions.py) that an integration test holds
-against the real ones. Without one of its mechanisms the model must break a promise: a search that finds nothing is
-worth as much as what it would have found.
+The decisions are the real ones; the functions are a model (tests/proofs/functions.py), built of the rules that an
+integration test holds against the real ones (tests/support/function_rules.py). Without one of its mechanisms the model
+must break a promise: a search that finds nothing is worth as much as what it would have found.
 """
 
 from dataclasses import replace
@@ -10,12 +10,9 @@ from dataclasses import replace
 import pytest
 
 from tests.proofs.decisions import Kind
-from tests.proofs.effect_keys import EffectMachine
-from tests.proofs.effect_states import Luck as RaceLuck
-from tests.proofs.effect_states import Race
 from tests.proofs.functions import Promise
 from tests.proofs.machine import Machine
-from tests.proofs.search import Result, search
+from tests.proofs.search import search
 from tests.proofs.states import Luck, Scenario
 from tests.support.function_rules import Mutation
 
@@ -48,30 +45,15 @@ SCENARIOS = {
 }
 
 
-RACES = {
-    "an effect, who reserves it dies": Race(2, RaceLuck(crashes=2, losses=1)),
-    "an effect, refused": Race(2, RaceLuck(crashes=1, refusals=2)),
-    "an effect, doubtful": Race(2, RaceLuck(crashes=1, refusals=1, doubts=1)),
-    "an effect, cancelled": Race(2, RaceLuck(crashes=1, losses=1, cancels=1)),
-    "an effect, wanted by three": Race(3, RaceLuck(refusals=1)),
-}
-
-
-def searched(scenario: Scenario | Race) -> Result:
-    if isinstance(scenario, Race):
-        return search(EffectMachine(scenario))
-    return search(Machine(scenario))
-
-
-@pytest.mark.parametrize("name", [*SCENARIOS, *RACES])
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_every_promise_holds_in_every_state(name: str) -> None:
-    result = searched((SCENARIOS | RACES)[name])
+    result = search(Machine(SCENARIOS[name]))
     print(f"{name}: {result.states} states, {result.steps} steps, {result.chains} chains, {result.endings} endings")
     assert result.violation is None, f"\n{result.violation}"
     assert result.states > 3000, "the search must not become small unnoticed"
 
 
-WITHOUT: dict[Mutation, tuple[Promise, Scenario | Race]] = {
+WITHOUT: dict[Mutation, tuple[Promise, Scenario]] = {
     Mutation.CLAIM: (Promise.R4, Scenario((OTHER,), Luck(crashes=1))),
     Mutation.HOLDER: (Promise.R8, Scenario((READ,), Luck(crashes=1, takeovers=1))),
     Mutation.FENCE: (Promise.R8, Scenario((READ,), Luck(takeovers=1))),
@@ -87,17 +69,13 @@ WITHOUT: dict[Mutation, tuple[Promise, Scenario | Race]] = {
     Mutation.CONSUMPTION: (Promise.R5, Scenario((DROPS, DROPS), Luck(tampers=1, moves=1))),
     Mutation.EXPIRY: (Promise.R5, Scenario((DROPS,), Luck(times=1))),
     Mutation.STOP: (Promise.R7, Scenario((ASKS, READ, OTHER), Luck(), parallel=2)),
-    Mutation.RESERVATION: (Promise.E6, Race(2, RaceLuck())),
-    Mutation.JUDGED: (Promise.E6, Race(2, RaceLuck(refusals=1))),
-    Mutation.DOUBT: (Promise.E6, Race(2, RaceLuck(doubts=1))),
-    Mutation.RELEASE: (Promise.E6, Race(2, RaceLuck(doubts=1))),
 }
 
 
 @pytest.mark.parametrize("mechanism", Mutation)
 def test_without_any_one_mechanism_a_promise_breaks(mechanism: Mutation) -> None:
     promise, scenario = WITHOUT[mechanism]
-    assert searched(scenario).violation is None
-    broken = searched(replace(scenario, without=mechanism)).violation
+    assert search(Machine(scenario)).violation is None
+    broken = search(Machine(replace(scenario, without=mechanism))).violation
     assert broken is not None, f"nothing breaks although {mechanism.value}"
     assert broken.promise is promise, f"\n{broken}"

@@ -27,10 +27,6 @@ class Mutation(StrEnum):
     CONSUMPTION = "an approval lets any action with the same call run, not only its own"
     EXPIRY = "claim does not look how old an approval is"
     STOP = "the gate lets every step pass while a question is open"
-    RESERVATION = "a call reserves nothing before it has its effect"
-    JUDGED = "a reservation goes over another one, whichever was judged"
-    DOUBT = "an effect in doubt counts as free"
-    RELEASE = "an effect is given free although it may have happened"
 
 
 class Receipt(StrEnum):
@@ -186,15 +182,11 @@ class Reserved(NamedTuple):
     before: "Reserved | None" = None
 
 
-def reserve(
-    record: Reserved | None, action: str, judged: int, n: int, without: Mutation | None = None, *, keep: bool = False
-) -> tuple[Reserved | None, bool]:
+def reserve(record: Reserved | None, action: str, judged: int, n: int, *, keep: bool) -> tuple[Reserved | None, bool]:
     """hp3_reserve_effect: the record after it, and whether the action has it. `judged` 0: none was seen; `n` is new."""
-    if without is Mutation.RESERVATION:
-        return record, True
     before = None if record is None else record.before
     if record is not None and record.owner != action:
-        if record.n != judged and without is not Mutation.JUDGED:
+        if record.n != judged:
             return record, False
         if not keep and before is not None:
             return before._replace(n=n), False
