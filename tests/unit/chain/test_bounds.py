@@ -232,12 +232,12 @@ def test_c6_a_forbidden_tool_is_refused_also_inside_of_a_skill() -> None:
         assert fault.message == f"{tool} may not be called: the goal forbids it. Continue without it."
 
 
-@pytest.mark.parametrize("tool", ["send", "tell"])
-def test_c6_a_tool_under_ask_before_is_asked_about(tool: str) -> None:
-    story = reading(Bounds(ask_before=("send",)))
-    story.propose(call(tool))
-    words = [one.words for one in story.dispatches[-1].reasons]
-    assert words == [f"{tool} must be approved first: the goal wants to be asked."]
+def test_c6_a_tool_under_ask_before_is_asked_about_also_inside_of_a_skill() -> None:
+    for tool in ("send", "tell"):
+        story = reading(Bounds(optional_tools=("tell",), ask_before=("send",)))
+        story.propose(call(tool))
+        words = [one.words for one in story.dispatches[-1].reasons]
+        assert words == [f"{tool} must be approved first: the goal wants to be asked."]
 
 
 def test_c2_a_pattern_without_tools_asks_about_every_effect_and_no_lookup() -> None:
@@ -260,7 +260,7 @@ def test_c6_every_effect_is_asked_about_while_the_goal_has_conditions() -> None:
         story.result()
 
 
-@pytest.mark.parametrize(("tool", "unasked"), [("send", False), ("pay", True), ("find", False), ("tell", False)])
+@pytest.mark.parametrize(("tool", "unasked"), [("send", False), ("pay", True), ("find", False), ("tell", True)])
 def test_c6_an_effect_that_nothing_names_is_unasked(tool: str, unasked: bool) -> None:
     story = reading(Bounds(optional_tools=("send",)))
     assert asked(story, tool) == ([ReasonKind.UNASKED] if unasked else [])
@@ -399,13 +399,10 @@ def rephrased(read: Bounds) -> Story:
     return story
 
 
-def test_d3_a_persons_other_words_ask_for_nothing_of_the_old_goal_and_its_limits_hold() -> None:
+def test_d3_a_persons_other_words_ask_for_nothing_of_the_old_goal() -> None:
     story = rephrased(Bounds(required_tools=("send",), forbidden=("pay",), conditions=("at most two",)))
-    assert story.thought.due == ()
-    assert story.chain.bounds == ChainBounds(
-        forbidden=by(GOAL, "pay"), conditions=(Bound(by=GOAL, words="at most two"),)
-    )
-    assert asked(story, "send") == [ReasonKind.CONDITION, ReasonKind.UNASKED]
+    assert (story.thought.due, story.chain.bounds) == ((), ChainBounds())
+    assert asked(story, "send") == [ReasonKind.UNASKED]
 
 
 def test_d3_what_the_submitter_requires_stays_due_and_what_was_done_counts() -> None:

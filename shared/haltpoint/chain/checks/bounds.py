@@ -58,52 +58,31 @@ def is_to_be_read(task: Task) -> bool:
 
 
 def merged(work: Work, reading: Bounds | None) -> ChainBounds:
-    """What holds in this chain: of the submitter, of patterns, and of the model's reading where these leave a list."""
+    """What holds in this chain: of the submitter, of patterns, and of the model's reading where these leave a list.
+    What a model has read as forbidden is asked about where another requires it; a forbidden tool is not due.
+    """
     given = work.task.bounds or Bounds()
-    read = _usable(work, reading or Bounds(), given)
-    whole = _joined(_said(given, SaidBy.SUBMITTER), _found(work), _said(read, SaidBy.GOAL))
-    others = tools_of(bound for bound in whole.required_tools if bound.by is not SaidBy.GOAL)
-    softened = [bound for bound in _read(whole.forbidden) if not others.isdisjoint(bound.tools)]
-    forbidden = tuple(bound for bound in whole.forbidden if bound not in softened)
-    return replace(
-        whole,
-        required_tools=_without(whole.required_tools, tools_of(forbidden)),
-        ask_before=(*whole.ask_before, *softened),
-        forbidden=forbidden,
-    )
+    read = _said(_usable(work, reading or Bounds(), given), SaidBy.GOAL)
+    others = _joined(_said(given, SaidBy.SUBMITTER), _found(work))
+    wanted = tools_of(others.required_tools)
+    softened = tuple(bound for bound in read.forbidden if not wanted.isdisjoint(bound.tools))
+    forbidden = tuple(bound for bound in read.forbidden if bound not in softened)
+    whole = _joined(others, replace(read, ask_before=(*read.ask_before, *softened), forbidden=forbidden))
+    barred = tools_of(whole.forbidden)
+    due = tuple(bound for bound in whole.required_tools if not barred.issuperset(bound.tools))
+    return replace(whole, required_tools=due)
 
 
 def handed_down(work: Work, bounds: ChainBounds) -> ChainBounds:
     """The bounds of the user's goal in the chain of an agent: it promises what it can call (I1)."""
-    names = served(work.world.tools, work.task)
-    own = tuple(bound for bound in bounds.required_tools if not set(names).isdisjoint(bound.tools))
+    names = set(served(work.world.tools, work.task))
+    own = tuple(bound for bound in bounds.required_tools if not names.isdisjoint(bound.tools))
     return replace(bounds, required_tools=own)
-
-
-def reworded(work: Work) -> ChainBounds:
-    """What holds when a person's words replace the goal (D3): what a model read from the old one asks for nothing more,
-    and still limits.
-    """
-    before = work.bounds or NO_BOUNDS
-    limiting = ("ask_before", "forbidden", "conditions")
-    kept = ChainBounds(**{name: _read(getattr(before, name)) for name in limiting})
-    return _joined(merged(work, None), kept)
 
 
 def tools_of(bounds: Iterable[Bound]) -> set[str]:
     """The tools that entries name."""
     return {tool for bound in bounds for tool in bound.tools}
-
-
-def _read(bounds: Entries) -> Entries:
-    """Those that a model has read."""
-    return tuple(bound for bound in bounds if bound.by is SaidBy.GOAL)
-
-
-def _without(bounds: Entries, barred: set[str]) -> Entries:
-    """What is due without the tools that are forbidden."""
-    left = (replace(bound, tools=tuple(tool for tool in bound.tools if tool not in barred)) for bound in bounds)
-    return tuple(bound for bound in left if bound.tools)
 
 
 def _usable(work: Work, reading: Bounds, given: Bounds) -> Bounds:
@@ -127,13 +106,12 @@ def _in_order(work: Work, reading: Bounds) -> list[str]:
 
 def _said(bounds: Bounds, by: SaidBy) -> ChainBounds:
     """One reading as entries."""
+    lists: dict[str, Entries] = {}
+    for name in _OF_TOOLS:
+        tools = dict.fromkeys(getattr(bounds, name) or ())
+        lists[name] = tuple(Bound(by=by, tools=(tool,)) for tool in tools)
     conditions = tuple(Bound(by=by, words=words) for words in bounds.conditions or ())
-    lists = {name: _each(getattr(bounds, name), by) for name in _OF_TOOLS}
     return ChainBounds(conditions=conditions, **lists)
-
-
-def _each(names: Iterable[str] | None, by: SaidBy) -> Entries:
-    return tuple(Bound(by=by, tools=(name,)) for name in dict.fromkeys(names or ()))
 
 
 def _found(work: Work) -> ChainBounds:
@@ -183,7 +161,7 @@ def users_goal(work: Work) -> str:
 
 def forbidden(call: CheckedCall) -> Verdict:
     """A tool that is forbidden."""
-    bound = _about(call, _bounds(call).forbidden)
+    bound = _about(call, "forbidden")
     if bound is None:
         return GO
     return refuse(call, f"{call.spec.name} may not be called: {whose(bound)} forbids it. Continue without it.")
@@ -191,7 +169,7 @@ def forbidden(call: CheckedCall) -> Verdict:
 
 def ask_before(call: CheckedCall) -> Verdict:
     """A tool that a person wants to be asked about first."""
-    bound = _about(call, _bounds(call).ask_before)
+    bound = _about(call, "ask_before")
     if bound is None or _is_granted(call):
         return GO
     words = f"{call.spec.name} must be approved first: {whose(bound)} wants to be asked."
@@ -200,33 +178,31 @@ def ask_before(call: CheckedCall) -> Verdict:
 
 def condition(call: CheckedCall) -> Verdict:
     """The words that limit effects, for a person to hold the call against them."""
-    conditions = _holding(call, _bounds(call).conditions)
-    if not conditions or not with_effects(call.spec) or _is_granted(call):
+    conditions = _holding(call, "conditions")
+    if not conditions or _is_granted(call):
         return GO
     words = "; ".join(f'"{bound.words}"' for bound in conditions)
     return ask(ReasonKind.CONDITION, f"The goal has a condition: {words}. Is it kept by this call?")
 
 
 def unasked(call: CheckedCall) -> Verdict:
-    """An effect that nothing asks for: the policy says what happens then."""
-    work, spec = call.work, call.spec
-    if work.bounds is None or not with_effects(spec) or _is_named(work, spec) or _is_granted(call):
+    """An effect that nothing asks for: the policy says what happens then. A literal plan has no bounds."""
+    work, tool = call.work, call.spec.name
+    if work.bounds is None or _is_named(work, work.bounds, tool) or _is_granted(call):
         return GO
-    match limits.treatment(work.world.policy.unasked_effects, spec.name):
+    match limits.treatment(work.world.policy.unasked_effects, tool):
         case Treatment.ALLOW:
             return GO
         case Treatment.REFUSE:
-            words = f"{spec.name} may not be called: nothing in the goal asks for it. Continue without it."
-            return refuse(call, words)
+            return refuse(call, f"{tool} may not be called: nothing in the goal asks for it. Continue without it.")
         case _:
-            return ask(ReasonKind.UNASKED, f"Nothing in the goal asks for {spec.name}.")
+            return ask(ReasonKind.UNASKED, f"Nothing in the goal asks for {tool}.")
 
 
 def pressed(call: CheckedCall) -> Verdict:
     """An effect that the runtime has corrected the model about since a person last spoke, who may have said no."""
     work = call.work
-    is_pressed = work.people.heard is not Heard.NOTHING and work.run[call.index].corrected
-    if not is_pressed or not with_effects(call.spec):
+    if work.people.heard is Heard.NOTHING or not work.run[call.index].corrected:
         return GO
     words = "A person has answered, and the model was corrected since: it may call this against their words."
     return ask(ReasonKind.PRESSED, words)
@@ -238,40 +214,35 @@ def whose(bound: Bound) -> str:
     return _BY.get(bound.by, pattern)
 
 
-def _bounds(call: CheckedCall) -> ChainBounds:
-    return call.work.bounds or NO_BOUNDS
-
-
-def _holding(call: CheckedCall, bounds: Entries) -> Entries:
-    """Those that hold in the mode of the call: what a model has read holds in strict alone."""
+def _holding(call: CheckedCall, name: str) -> Entries:
+    """The entries of a list that hold in the mode of the call: what a model has read holds in strict alone."""
+    bounds: Entries = getattr(call.work.bounds or NO_BOUNDS, name)
     return bounds if call.mode is Mode.STRICT else tuple(bound for bound in bounds if bound.by is not SaidBy.GOAL)
 
 
-def _about(call: CheckedCall, bounds: Entries) -> Bound | None:
+def _about(call: CheckedCall, name: str) -> Bound | None:
     """The first that holds and is about the tool, or about one that it calls as a skill. Where an agent is called, each
     call is asked about in the agent's own chain.
     """
-    spec = call.spec
+    spec, bounds = call.spec, _holding(call, name)
     if spec.kind is ToolKind.AGENT or not bounds:
         return None
     names = {spec.name, *inside(spec, call.work.world.tools)}
     if with_effects(spec):
         names.add(EVERY)
-    return next((bound for bound in _holding(call, bounds) if not names.isdisjoint(bound.tools)), None)
+    return next((bound for bound in bounds if not names.isdisjoint(bound.tools)), None)
 
 
-def _is_named(work: Work, spec: ToolSpec) -> bool:
-    """Whether the goal, a pattern, the submitter or the plan names a tool, or all that it calls as a skill.
+def _is_named(work: Work, bounds: ChainBounds, tool: str) -> bool:
+    """Whether the goal, a pattern, the submitter or the plan names a tool.
 
     A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier answers, or
     another agent's words, may have its tools from there.
     """
-    bounds = work.bounds or NO_BOUNDS
     named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
     if not work.task.handed.earlier and work.task.asked is None:
         named = named.union(*(step.promised_tools for step in work.steps))
-    acting = [name for name in inside(spec, work.world.tools) if with_effects(work.world.spec(name))]
-    return spec.name in named or EVERY in named or (bool(acting) and named.issuperset(acting))
+    return tool in named or EVERY in named
 
 
 def _is_granted(call: CheckedCall) -> bool:

@@ -5,7 +5,8 @@ are put on one card. A judge is a function of a call; what it knows is the chain
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from haltpoint.chain.checks import bounds, human_tool, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
@@ -25,7 +26,7 @@ from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason, ReasonKind
-from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
@@ -36,12 +37,13 @@ STRICT: Final = frozenset((Mode.STRICT,))
 
 
 class Judge(NamedTuple):
-    """One row: who judges, in which modes, and whether also a call of a submitter's literal plan, whose form was
-    checked with its plan.
+    """One row: who judges, in which modes, and calls of which tools; whether also a call of a submitter's literal plan,
+    whose form was checked with its plan.
     """
 
     verdict_on: Callable[[CheckedCall], Verdict]
     modes: frozenset[Mode]
+    tools: Callable[[ToolSpec], Any] = attrgetter("name")
     literal: bool = False
 
 
@@ -51,16 +53,17 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
     """
     spec = work.world.spec(call.tool)
     arguments = read_arguments(spec, without_confirmed(call, work.world.tools).arguments)
-    return CheckedCall(work, index, spec, values.respelled(work, spec, arguments))
+    checked = CheckedCall(work, index, spec, arguments)
+    return values.respelled(checked) if spec.provenance else checked
 
 
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
-    mode = call.mode
+    mode, spec = call.mode, call.spec
     is_literal = call.work.origin is PlanOrigin.LITERAL
     reasons: list[Reason] = []
     for row in JUDGES:
-        if mode not in row.modes or (is_literal and not row.literal):
+        if mode not in row.modes or (is_literal and not row.literal) or not row.tools(spec):
             continue
         verdict = row.verdict_on(call)
         if isinstance(verdict, Refuse):
@@ -84,7 +87,11 @@ def _allowed(call: CheckedCall) -> Verdict:
         names = listed(callable_tools(step, work.world.tools, call.mode, work.task))
         words = f"{tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
         return refuse(call, words)
-    fault = hand_on_fault(work, tool) if call.spec.kind is ToolKind.AGENT else None
+    return GO
+
+
+def _handed_on(call: CheckedCall) -> Verdict:
+    fault = hand_on_fault(call.work, call.spec.name)
     return GO if fault is None else refuse(call, fault)
 
 
@@ -104,8 +111,7 @@ def _form(call: CheckedCall) -> Verdict:
 
 
 def _repaired(call: CheckedCall) -> Verdict:
-    proposal = call.work.proposal(call.index)
-    if not proposal.repaired or not with_effects(call.spec):
+    if not call.work.proposal(call.index).repaired:
         return GO
     words = f"The model wrote this call of {call.spec.name} as broken JSON, and its arguments are a guess."
     return ask(ReasonKind.REPAIRED, words)
@@ -114,17 +120,18 @@ def _repaired(call: CheckedCall) -> Verdict:
 JUDGES: Final = (
     Judge(_known, ALWAYS),
     Judge(_allowed, ALWAYS),
+    Judge(_handed_on, ALWAYS, lambda spec: spec.kind is ToolKind.AGENT),
     Judge(_form, ALWAYS),
     Judge(bounds.forbidden, CHECKED),
     Judge(ledger.denied, ALWAYS, literal=True),
-    Judge(values.origin, STRICT),
+    Judge(values.origin, STRICT, attrgetter("provenance")),
     Judge(ledger.stuck, STRICT),
-    Judge(_repaired, ALWAYS),
+    Judge(_repaired, ALWAYS, with_effects),
     Judge(bounds.ask_before, CHECKED),
-    Judge(bounds.condition, CHECKED),
-    Judge(bounds.unasked, STRICT),
-    Judge(values.target, STRICT),
-    Judge(ledger.repeat, STRICT),
-    Judge(bounds.pressed, STRICT),
+    Judge(bounds.condition, CHECKED, with_effects),
+    Judge(bounds.unasked, STRICT, with_effects),
+    Judge(values.target, STRICT, attrgetter("targets")),
+    Judge(ledger.repeat, STRICT, ledger.has_lasting_effect),
+    Judge(bounds.pressed, STRICT, with_effects),
 )
 """In this order: a call that is wrong in several ways is refused for the first of them."""

@@ -36,7 +36,7 @@ _A_PERSONS: Final = (Became.DENIED, Became.FAILED)
 
 def begin(work: Work, action: Action) -> None:
     """A call is sent: its effect is in doubt until its receipt. One that was done before stays done."""
-    if not _keeps(work) or not _has_lasting_effect(work.world.spec(action.tool)):
+    if not _keeps(work) or not has_lasting_effect(work.world.spec(action.tool)):
         return
     for signature in _signatures(work, action):
         known = work.ledger.get(signature)
@@ -87,7 +87,7 @@ def _keeps(work: Work) -> bool:
     return work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None
 
 
-def _has_lasting_effect(spec: ToolSpec) -> bool:
+def has_lasting_effect(spec: ToolSpec) -> bool:
     """Whether a second call has a second effect. An agent's effects are those of the calls in its own chain."""
     once = spec.read_only or spec.repeats
     return not once and spec.kind is not ToolKind.AGENT and spec.name != ASK_HUMAN
@@ -107,7 +107,7 @@ def _became(spec: ToolSpec, action: Action) -> Became | None:
     """What became of a call by its receipt; None: nothing that a later call has to know."""
     fault = action.error
     if fault is None:
-        is_done = action.satisfies and _has_lasting_effect(spec)
+        is_done = action.satisfies and has_lasting_effect(spec)
         return Became.DONE if is_done else None
     may_have_acted = fault.error_type in MAY_HAVE_ACTED and not fault.no_effect
     if fault.error_type is ErrorType.IN_DOUBT or (spec.idempotent and may_have_acted):
@@ -125,36 +125,27 @@ def _write(work: Work, signature: str, action: Action, became: Became, words: st
 
 def denied(call: CheckedCall) -> Verdict:
     """A person's no (E4): to exactly this call, or to another call of its tool. Exactly a call whose error says that it
-    would fail again is refused, too (C11).
+    would fail again is refused, too (C11). An edited call has two entries of one action.
     """
-    tool, known = call.spec.name, call.work.ledger.get(call.signature)
-    match known and known.became:
-        case Became.DENIED:
-            return refuse(call, f"A person denied exactly this call of {tool}. Do not propose it again.")
-        case Became.FAILED:
-            return refuse(call, f"Exactly this call of {tool} failed, and would fail again. Continue without it.")
-        case _:
-            return _denied_before(call)
-
-
-def _denied_before(call: CheckedCall) -> Verdict:
-    """A no to other calls of the tool. An edited call has two entries of one action."""
-    tool = call.spec.name
-    entries = [entry for entry in call.work.ledger.values() if entry.tool == tool]
-    refusals = {entry.action_id: entry.words for entry in entries if entry.became is Became.DENIED}
-    if len(refusals) > 1:
+    ledger, tool = call.work.ledger, call.spec.name
+    known = ledger.get(call.signature) if ledger else None
+    if known is not None and known.became is Became.DENIED:
+        return refuse(call, f"A person denied exactly this call of {tool}. Do not propose it again.")
+    if known is not None and known.became is Became.FAILED:
+        return refuse(call, f"Exactly this call of {tool} failed, and would fail again. Continue without it.")
+    noes = [entry for entry in ledger.values() if entry.tool == tool and entry.became is Became.DENIED]
+    if len({entry.action_id for entry in noes}) > 1:
         return refuse(call, f"A person has said no to {tool} twice. Do not call it again.")
-    if not refusals or call.spec.read_only:
+    if not noes or call.spec.read_only:
         return GO
-    (said,) = refusals.values()
-    no = f'no to another call of {tool}: "{said}"' if said else f"no to another call of {tool}"
-    return ask(ReasonKind.DENIED, f"You said {no}. May this one run?")
+    said = f': "{noes[0].words}"' if noes[0].words else ""
+    return ask(ReasonKind.DENIED, f"You said no to another call of {tool}{said}. May this one run?")
 
 
 def repeat(call: CheckedCall) -> Verdict:
     """An effect that was done, or is in doubt, in this task. One that was denied or failed is refused before."""
     known = call.work.ledger.get(call.signature)
-    if known is None or not _has_lasting_effect(call.spec):
+    if known is None:
         return GO
     moment = datetime.fromtimestamp(known.at / 1000, UTC)
     end = "succeeded" if known.became is Became.DONE else "may have taken effect"

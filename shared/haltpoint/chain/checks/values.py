@@ -99,17 +99,17 @@ def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     return None
 
 
-def respelled(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, in which a value that differs from exactly one of its origins only in its Unicode
-    form, spaces, dashes or quotes has the spelling of that origin (C9).
+def respelled(call: CheckedCall) -> CheckedCall:
+    """The call, in which a value that differs from exactly one of its origins only in its Unicode form, spaces, dashes
+    or quotes has the spelling of that origin (C9).
     """
-    known = Known.of(work)
-    for mark, origins in spec.provenance.items():
+    arguments = call.arguments
+    for mark, origins in call.spec.provenance.items():
         for value in values_at_mark(arguments, mark):
-            spelling = known.spelling(value.value, origins)
+            spelling = call.known.spelling(value.value, origins)
             if spelling is not None and KEYS not in value.path:
                 arguments = replaced_at(arguments, value.path, spelling)
-    return arguments
+    return CheckedCall(call.work, call.index, call.spec, arguments)
 
 
 # ---- targets ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any, Final, assert_never
 from msgspec import structs
 
 from haltpoint.chain.checks import human_tool, ledger
-from haltpoint.chain.checks.bounds import reworded
+from haltpoint.chain.checks.bounds import merged
 from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import recount
@@ -255,7 +255,7 @@ def _try_again(work: Work, request: OpenRequest, data: HumanAnswered.Data) -> Ne
         work.bounds = None if rephrased else work.bounds  # no data was read yet: other words are read anew
         return think_plan(work)
     if rephrased and work.origin is PlanOrigin.REACT:
-        work.bounds, work.left_out = reworded(work), ()
+        work.bounds, work.left_out = merged(work, None), ()
         recount(work, index)
     if rephrased:
         steps = list(work.steps)
