@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import (
@@ -119,14 +120,14 @@ class Tracing:
 
         `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins that trace.
         """
+        joined = parent if valid(parent) else None
         if self._tracer is None:
-            return (parent if valid(parent) else None), None
-        context = set_span_in_context(NonRecordingSpan(_context(parent))) if parent and valid(parent) else None
+            return joined, None
         attributes = agent_attributes(chain_id, task)
         if task.conversation_id is not None:
             attributes[CONVERSATION] = task.conversation_id
-        span = self._tracer.start_span(agent_span(task), context=context, kind=SpanKind.INTERNAL, attributes=attributes)
-        return _traceparent(span.get_span_context()), span
+        span = self._tracer.start_span(agent_span(task), _below(joined), attributes=attributes)
+        return context_of(span, None), span
 
     def wanted(self, parent: str | None) -> bool:
         """Whether a span under `parent` is kept: spares the hot path its attributes."""
@@ -142,22 +143,19 @@ class Tracing:
         caused_by: str | None = None,
     ) -> Span | None:
         """Start a span under `parent`, linked to the message's own context; None when this chain is not traced."""
-        if self._tracer is None or not parent or parent[-1] not in "13579bdf":
+        if self._tracer is None or not self.wanted(parent):
             return None
         links = [Link(_context(caused_by))] if caused_by and caused_by != parent else None
-        context = set_span_in_context(NonRecordingSpan(_context(parent)))
-        return self._tracer.start_span(name, context=context, kind=kind, attributes=dict(attributes), links=links)
+        return self._tracer.start_span(name, _below(parent), kind, attributes, links)
 
     def record(
         self, name: str, parent: str | None, started_ms: int, ended_ms: int, attributes: Mapping[str, Value]
     ) -> None:
         """Write a span afterwards, with OK status: a wait that is over. Times in ms since the epoch."""
-        if self._tracer is None or not parent or parent[-1] not in "13579bdf":
+        if self._tracer is None or not self.wanted(parent):
             return
-        context = set_span_in_context(NonRecordingSpan(_context(parent)))
-        span = self._tracer.start_span(
-            name, context=context, attributes=dict(attributes), start_time=started_ms * 1_000_000
-        )
+        started = started_ms * 1_000_000
+        span = self._tracer.start_span(name, _below(parent), attributes=attributes, start_time=started)
         span.set_status(Status(StatusCode.OK))
         span.end(max(ended_ms, started_ms) * 1_000_000)
 
@@ -171,8 +169,7 @@ def finish(span: Span | None, error: str | None = None, attributes: Mapping[str,
     """End a span; with `error` (a closed-set name such as an ErrorType) as failed."""
     if span is None:
         return
-    if attributes:
-        span.set_attributes(dict(attributes))
+    span.set_attributes(attributes or {})
     if error:
         span.set_attribute(ERROR_TYPE, error)
         span.set_status(Status(StatusCode.ERROR, error))
@@ -181,7 +178,10 @@ def finish(span: Span | None, error: str | None = None, attributes: Mapping[str,
 
 def context_of(span: Span | None, otherwise: str | None) -> str | None:
     """The traceparent for messages sent under this span; `otherwise` when there is none."""
-    return otherwise if span is None else _traceparent(span.get_span_context())
+    if span is None:
+        return otherwise
+    context = span.get_span_context()
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
 def start_tracing(service: str) -> Tracing:
@@ -210,13 +210,16 @@ def _session(endpoint: str) -> "requests.Session | None":
     return session
 
 
-def _context(traceparent: str | None) -> SpanContext:
-    match = _TRACEPARENT.fullmatch(traceparent or "")
+def _below(traceparent: str | None) -> Context | None:
+    """The context of a span under this one; None: a trace begins."""
+    if traceparent is None:
+        return None
+    return set_span_in_context(NonRecordingSpan(_context(traceparent)))
+
+
+def _context(traceparent: str) -> SpanContext:
+    match = _TRACEPARENT.fullmatch(traceparent)
     if match is None:
         return SpanContext(0, 0, is_remote=True)
-    trace_id, span_id, flags = match.groups()
-    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16)))
-
-
-def _traceparent(context: SpanContext) -> str:
-    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+    trace_id, span_id, flags = (int(number, 16) for number in match.groups())
+    return SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags))

@@ -181,16 +181,12 @@ class Subscription:
                 await self._rest(1.0)
                 continue
             if reply:
-                entries = self._entries_of(reply, begun)
+                (rows,) = reply.values()
+                entries: list[Entry] = []
+                for name, values in rows:
+                    fields = dict(zip(values[::2], values[1::2], strict=True))
+                    entries.append(Entry(self.stream, name.decode(), fields, 1, begun))
                 count = await self._hand_over(entries) or self._max_records
-
-    def _entries_of(self, reply: dict[bytes, Any], leased_at: float) -> list[Entry]:
-        entries: list[Entry] = []
-        (rows,) = reply.values()
-        for name, values in rows:
-            fields = dict(zip(values[::2], values[1::2], strict=True))
-            entries.append(Entry(self.stream, name.decode(), fields, 1, leased_at))
-        return entries
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
         ids = [entry.id for entry in entries]
