@@ -1,7 +1,7 @@
 """Tasks as users of FastStream publish them.
 
-An entry of theirs has the field `__data__` too. It holds FastStream's binary format, the JSON envelope of FastStream
-0.6, or plain JSON. What is inside is one of our messages or, without a `type`, the body of a task.
+An entry of theirs has the field `__data__` too. It holds FastStream's binary format or plain JSON.
+What is inside is one of our messages or, without a `type`, the body of a task.
 """
 
 import struct
@@ -30,19 +30,8 @@ class Opened:
 
 
 def opened(data: bytes) -> Opened | Rejected:
-    """Take the body out of FastStream's formats. It is not looked at."""
-    if data.startswith(_MAGIC):
-        return _binary(data)
-    try:
-        envelope = from_json(data)
-    except ValueError:
-        return Opened(data, {})
-    match envelope:
-        case {"data": str(body), "headers": headers} if len(envelope) == 2:
-            readable = headers if isinstance(headers, dict) else None
-            return Opened(body.encode(), readable, "in the JSON envelope of FastStream 0.6")
-        case _:
-            return Opened(data, {})
+    """Take the body out of FastStream's format. It is not looked at."""
+    return _binary(data) if data.startswith(_MAGIC) else Opened(data, {})
 
 
 def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejected: Rejected) -> Decoded | Rejected:
@@ -68,7 +57,7 @@ def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejecte
         return Rejected(DeadLetterReason.BAD_FIELDS, detail)
     headers = entry_body.headers
     if "type" in message:
-        if entry_body.body is data:
+        if not data.startswith(_MAGIC):
             return rejected
         reading = f"a message {form}"
     elif headers is None:
