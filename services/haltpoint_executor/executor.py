@@ -115,7 +115,7 @@ class Executor:
             else:
                 known[chain_id] = loaded
         if missing:
-            known.update(await self._store.load(self._partition, missing))
+            known.update(await self._store.load(missing))
         return known
 
     async def _submit_foreign(self, orphans: Iterable[ChainEvents], undeliverable: list[Undeliverable]) -> list[str]:
@@ -160,7 +160,7 @@ class Executor:
             if not conflicts:
                 return
             _log.debug("another executor changed these chains; deciding again", chains=len(conflicts))
-            known = await self._store.load(self._partition, conflicts)
+            known = await self._store.load(conflicts)
             heard = {chain_id: heard[chain_id] for chain_id in known}
             finished = ()
         _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))

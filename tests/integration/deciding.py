@@ -43,8 +43,7 @@ class Bed:
         return (await self.store.submit(task)).chain_id
 
     async def chain(self, chain_id: str) -> Chain:
-        partition = self.topology.partition(chain_id)
-        return (await self.store.load(partition, [chain_id]))[chain_id].chain
+        return (await self.store.load([chain_id]))[chain_id].chain
 
     async def ended(self, *chain_ids: str) -> bool:
         pipeline = self.redis.pipeline(transaction=False)

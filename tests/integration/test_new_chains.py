@@ -93,7 +93,7 @@ async def test_nothing_is_read_before_the_first_decision(bench: Bench) -> None:
     chain_id = await new_chain(bench.bed, literal_task(2), trace=trace)
     await bench.hand_over(0)
     assert (bench.calls.reads, bench.calls.commands) == ([], ["FCALL"]), "the commit alone"
-    found = (await bench.bed.store.load(0, [chain_id]))[chain_id]
+    found = (await bench.bed.store.load([chain_id]))[chain_id]
     assert (found.chain.status, found.trace) == (ChainStatus.EXECUTING, trace)
     assert found.chain.created_at < found.chain.deadline
 

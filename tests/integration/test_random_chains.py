@@ -36,7 +36,7 @@ async def test_a_fresh_load_is_what_the_executor_remembers(redis: Redis, part: i
             walk = Walk(seed)
             story = walk.story
             chain_id = await desk.submit(story.chain.task)
-            loaded = (await desk.store.load(0, [chain_id]))[chain_id]
+            loaded = (await desk.store.load([chain_id]))[chain_id]
             story.first = story.chain = loaded.chain
             story.now = loaded.chain.created_at
             for _ in range(EVENTS):
@@ -51,5 +51,5 @@ async def test_a_fresh_load_is_what_the_executor_remembers(redis: Redis, part: i
                 loaded = committed.loaded
                 if story.chain.status.final:
                     break
-                fresh = (await desk.store.load(0, [chain_id]))[chain_id].chain
+                fresh = (await desk.store.load([chain_id]))[chain_id].chain
                 assert fresh == loaded.chain, f"seed {seed}"

@@ -89,7 +89,7 @@ class Desk:
         heard: dict[str, list[tuple[EntryRef, Decoded]]] = {}
         for ref, message in await self.read(Stream.EVENTS):
             heard.setdefault(message.message.subject, []).append((ref, message))
-        loaded = await self.store.load(0, list(heard))
+        loaded = await self.store.load(list(heard))
         commits = []
         for chain_id, found in loaded.items():
             chain, decided = found.chain, []
@@ -138,7 +138,7 @@ class Desk:
         return order
 
     async def chain(self, chain_id: str) -> Chain:
-        return (await self.store.load(0, [chain_id]))[chain_id].chain
+        return (await self.store.load([chain_id]))[chain_id].chain
 
     async def now(self) -> int:
         seconds, micros = await self.redis.time()

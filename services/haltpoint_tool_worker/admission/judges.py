@@ -95,11 +95,10 @@ class Judges:
 
         The words name the hooks that have changed the arguments: the model may have done as it should.
         """
-        job, spec, request = case.job, case.tool.spec, case.job.request
+        spec, request = case.tool.spec, case.job.request
         if request.unasked is not None or not spec.provenance:
             return None
-        named = request.origins or ()
-        receipts = await self._receipt_store.receipts(job.ref.partition, request.action_id, named)
+        receipts = await self._receipt_store.receipts(request.action_id, request.origins or ())
         place = made_up(_known(case, receipts), spec, from_json(case.text))
         if place is None:
             return None

@@ -20,7 +20,7 @@ async def call_to_undo(
     action_id, undone = str(parsed["action_id"]), tool.spec.undoes
     deed = None
     if root_of(action_id) == root_of(job.request.action_id):
-        receipts = await receipt_store.receipts(job.ref.partition, action_id, (action_id,))
+        receipts = await receipt_store.receipts(action_id, (action_id,))
         deed = receipts.get(action_id)
     if deed is None or not deed.satisfies or deed.tool != undone:
         words = f"no successful call of {undone} has the id {action_id}: there is nothing to undo"

@@ -157,13 +157,13 @@ class System:
         return bearer(await create_key(self.redis, tenant, frozenset(scopes), name))
 
     async def _chain(self, chain_id: str) -> Chain:
-        loaded = await self.gateway.store.load(self.topology.partition(chain_id), [chain_id])
+        loaded = await self.gateway.store.load([chain_id])
         return loaded[chain_id].chain
 
     async def _commit(self, decision: Decision) -> None:
         chain_id = decision.chain.id
         partition = self.topology.partition(chain_id)
-        loaded = (await self.gateway.store.load(partition, [chain_id]))[chain_id]
+        loaded = (await self.gateway.store.load([chain_id]))[chain_id]
         # Any input will do: the store does not ask whether it has led to this decision.
         message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=TaskCancelled.Data())
         decided = Decided(Received(message), decision, decision.chain.updated_at + 1)

@@ -169,7 +169,7 @@ async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
     """As when a parent's commit is decided anew after a conflict: the id is the action's."""
     parent = await desk.submit(literal_task(1, "tell", who="John"))
     (place, message), *_ = await desk.read(Stream.EVENTS)
-    loaded = (await desk.store.load(0, [parent]))[parent]
+    loaded = (await desk.store.load([parent]))[parent]
     now = await desk.now()
     received = Received(message.message, "")  # type: ignore[arg-type]
     decision = decide(loaded.chain, received, World(desk.tools), now)

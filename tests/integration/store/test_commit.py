@@ -36,7 +36,7 @@ async def heard(desk: Desk) -> dict[str, tuple[str, Received]]:
 
 
 async def decided(desk: Desk, chain_id: str, entry: str, received: Received) -> ChainCommit:
-    loaded = (await desk.store.load(0, [chain_id]))[chain_id]
+    loaded = (await desk.store.load([chain_id]))[chain_id]
     now = await desk.now()
     decision = decide(loaded.chain, received, World(desk.tools), now)
     return ChainCommit(loaded, [Decided(received, decision, now)], [entry])
@@ -105,7 +105,7 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     assert letter[1][b"chain"].decode() == bad
     assert b"WRONGTYPE" in letter[1][b"detail"]
     assert json.loads(letter[1][b"__data__"])["id"] == bad
-    assert await desk.store.load(0, [bad]) == {}
+    assert await desk.store.load([bad]) == {}
     assert await desk.redis.zscore(desk.key("timers"), bad) is None
     assert await desk.redis.hget(desk.key("chain", bad), "status") == b"failed"  # R1 holds for it too
     assert await desk.redis.zscore(desk.key("index", "status", "failed"), bad) is not None
@@ -180,7 +180,7 @@ async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: 
     await desk.later(3600)
     (place, completed), *_ = await desk.read(Stream.EVENTS)
     chain_id = completed.message.subject
-    loaded = (await desk.store.load(0, [chain_id]))[chain_id]
+    loaded = (await desk.store.load([chain_id]))[chain_id]
     received = Received(completed.message, completed.body)  # type: ignore[arg-type]
     now = await desk.now()
     first = decide(loaded.chain, received, World(desk.tools), now)

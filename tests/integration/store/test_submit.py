@@ -22,7 +22,7 @@ async def test_a_chain_begins_with_everything_that_it_needs(desk: Desk) -> None:
     task = literal_task(2, text="hello")
     submitted = await desk.store.submit(task, trace=TRACE)
     assert submitted.status is SubmitStatus.CREATED
-    found = (await desk.store.load(0, [submitted.chain_id]))[submitted.chain_id]
+    found = (await desk.store.load([submitted.chain_id]))[submitted.chain_id]
     assert found.chain.task == task
     assert found.chain.status is ChainStatus.ACCEPTED
     assert found.chain.created_at == submitted.at

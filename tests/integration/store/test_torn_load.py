@@ -33,6 +33,6 @@ class Interrupted(AutoPipeline):
 async def test_a_chain_that_changes_while_it_is_read_is_read_again(desk: Desk) -> None:
     chain_id = await desk.submit(literal_task(2))
     async with Interrupted(desk) as calls:
-        found = await Store(calls, desk.topology).load(0, [chain_id])
+        found = await Store(calls, desk.topology).load([chain_id])
     assert found[chain_id].chain.status is ChainStatus.EXECUTING
-    assert found[chain_id] == (await desk.store.load(0, [chain_id]))[chain_id]
+    assert found[chain_id] == (await desk.store.load([chain_id]))[chain_id]

@@ -37,7 +37,7 @@ def watch(desk: Desk) -> None:
         for one in batch.chains:
             assert one.loaded is not None
             chain = one.loaded.chain
-            again = (await desk.store.load(partition, [chain.id]))[chain.id]
+            again = (await desk.store.load([chain.id]))[chain.id]
             assert forget(again.chain) == forget(chain)
             assert again.version == one.loaded.version
         return batch

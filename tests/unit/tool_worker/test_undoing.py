@@ -24,7 +24,7 @@ class Recorded(ReceiptStore):
     def __init__(self, action: Action | None) -> None:
         self._action = action
 
-    async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
+    async def receipts(self, action: str, others: Any) -> dict[str, Action]:
         assert list(others) == [action]
         return {} if self._action is None else {action: self._action}
 

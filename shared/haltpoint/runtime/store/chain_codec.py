@@ -151,7 +151,7 @@ def _stored(chain: Chain) -> StoredPlan:
     return StoredPlan(begun, plan, _refused(chain), *_beside_plan(chain))
 
 
-def decode_chain(chain_id: str, head: Fields, task: bytes, plan: bytes | None, end: bytes | None) -> Chain:
+def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
     """The chain of these fields, without requests and actions; of proposals there are the calls that are refused.
 
     Raises ValueError or KeyError when they are not a chain's.
@@ -164,8 +164,9 @@ def decode_chain(chain_id: str, head: Fields, task: bytes, plan: bytes | None, e
     if "thought" in values:
         values["thought"] = f"{chain_id}.{values['thought']}"
     status = values.pop("status")
-    about = msgspec.json.decode(task, type=Task)
-    chain = Chain(id=chain_id, task=about, status=status, runs=decode_steps(head), **values)
+    task = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
+    chain = Chain(chain_id, task, status=status, runs=decode_steps(head), **values)
+    plan, end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
     if plan is not None:
         chain = _with_plan(chain, stored_plan(plan))
     if end is not None:

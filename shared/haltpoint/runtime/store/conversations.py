@@ -15,7 +15,8 @@ import msgspec
 
 from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.work.tasks import Earlier, Task
-from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.store.chain_reader import ChainReader
+from haltpoint.runtime.store.rows import Data, Fields
 from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
@@ -42,6 +43,7 @@ class Conversations:
 
     def __init__(self, calls: AutoPipeline, topology: Topology, retention: int) -> None:
         self._calls = calls
+        self._reader = ChainReader(calls, topology)
         self._functions = Functions(calls, topology)
         self._topology = topology
         self._retention = retention
@@ -50,12 +52,11 @@ class Conversations:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
         tasks = [earlier for earlier in await self.kept(task) if earlier.goal]
         recent = tasks[:MOST]
-        keys = [self._topology.key_of(Key.DATA, earlier.chain_id) for earlier in recent]
-        ends = await asyncio.gather(*(self._calls.call("HGET", key, Data.END) for key in keys))
+        ends = await asyncio.gather(*(self._reader.data(earlier.chain_id, Data.END) for earlier in recent))
         before: list[Earlier] = []
         room = ROOM
         for earlier, end in zip(recent, ends, strict=True):
-            answer = "" if end is None else _answer(end)[:_LONGEST]
+            answer = _answer(end)[:_LONGEST]
             room -= len(earlier.goal) + len(answer)
             if room < 0:
                 break
@@ -101,9 +102,9 @@ class _Ended(msgspec.Struct):
     error: ChainError | None = None
 
 
-def _answer(stored: bytes) -> str:
+def _answer(data: Fields) -> str:
     """The words with which a chain ended."""
-    end = msgspec.json.decode(stored, type=_Ended)
+    end = msgspec.json.decode(data.get(Data.END.encode(), b"{}"), type=_Ended)
     if end.answer or end.error is None:
         return end.answer or ""
     return f"It failed: {end.error.message}"

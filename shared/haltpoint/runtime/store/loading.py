@@ -1,7 +1,7 @@
 """Chains from Redis: the head and the steps in one round trip, the needs of a decision in a second."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 import structlog
@@ -16,20 +16,18 @@ from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import decode_chain, open_numbers
+from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.rows import (
     Data,
     Fields,
     Head,
-    Key,
     StoredAction,
     action_of,
     action_parts,
     local,
     thought_of,
 )
-from haltpoint.runtime.streams.connection import AutoPipeline
-from haltpoint.runtime.streams.topology import Topology
 
 _log = structlog.get_logger(__name__)
 
@@ -43,75 +41,66 @@ def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
     """
     try:
         created = int(fields[Head.CREATED.encode()])
-        chain = Chain(
-            id=message.subject,
-            task=msgspec.json.decode(fields[Data.TASK.encode()], type=Task),
-            created_at=created,
-            updated_at=created,
-            deadline=int(fields[Head.DEADLINE.encode()]),
-        )
+        deadline = int(fields[Head.DEADLINE.encode()])
+        task = msgspec.json.decode(fields[Data.TASK.encode()], type=Task)
         version = fields[Head.VERSION.encode()].decode()
     except (KeyError, ValueError):
         return None
+    chain = Chain(message.subject, task, created_at=created, updated_at=created, deadline=deadline)
     return Loaded(chain, version, message.traceparent)
 
 
-async def load(calls: AutoPipeline, topology: Topology, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
-    """Read chains of one partition. Left out: missing, or not readable (logged)."""
-    reads = (_load_one(calls, topology, partition, chain_id) for chain_id in chain_ids)
-    chains = await asyncio.gather(*reads)
+async def load(reader: ChainReader, chain_ids: Iterable[str]) -> dict[str, Loaded]:
+    """Read chains. Left out: missing, or not readable (logged)."""
+    chains = await asyncio.gather(*(_load_one(reader, chain_id) for chain_id in chain_ids))
     return {loaded.chain.id: loaded for loaded in chains if loaded is not None}
 
 
-async def _load_one(calls: AutoPipeline, topology: Topology, partition: int, chain_id: str) -> Loaded | None:
+async def _load_one(reader: ChainReader, chain_id: str) -> Loaded | None:
     """A chain is read by several commands, and another commit may come between them.
 
     The parts that were read then may fit together, and their commit will be a conflict; or they do
     not, and are read again for as long as the version moves on.
     """
-    head_key = topology.key(partition, Key.CHAIN, chain_id)
-    data_key = topology.key(partition, Key.DATA, chain_id)
     before = None
     while True:
         try:
-            return await _read(calls, head_key, data_key, chain_id)
+            return await _read(reader, chain_id)
         except Exception as error:  # noqa: BLE001 - one chain that cannot be read must not stop its neighbours
-            version = await calls.call("HGET", head_key, Head.VERSION)
+            version = await reader.head(chain_id, Head.VERSION)
             if version == before:
                 _log.error("chain cannot be read", chain=chain_id, exc_info=error)
                 return None
             before = version
 
 
-async def _read(calls: AutoPipeline, head_key: str, data_key: str, chain_id: str) -> Loaded | None:
+async def _read(reader: ChainReader, chain_id: str) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
-    head, (task, plan, end) = await asyncio.gather(
-        calls.call("HGETALL", head_key), calls.call("HMGET", data_key, *Data)
-    )
+    head, data = await asyncio.gather(reader.head(chain_id), reader.data(chain_id, *Data))
     version = head.get(Head.VERSION.encode(), b"quarantined").decode()
-    if task is None or version == "quarantined":
+    if version == "quarantined" or Data.TASK.encode() not in data:
         return None
-    trace = head.get(Head.TRACE.encode(), b"").decode() or None
-    chain = decode_chain(chain_id, head, task, plan, end)
+    trace = head.get(Head.TRACE.encode(), b"").decode()
+    chain = decode_chain(chain_id, head, data)
     numbers = open_numbers(head)
     if chain.plan is not None or numbers:  # else it is new: nothing was sent or asked yet
-        chain = await _with_needs(calls, chain, numbers, head, data_key)
-    return Loaded(chain, version, trace)
+        chain = await _with_needs(reader, chain, numbers, head)
+    return Loaded(chain, version, trace or None)
 
 
-async def _with_needs(calls: AutoPipeline, chain: Chain, numbers: Sequence[int], head: Fields, data_key: str) -> Chain:
+async def _with_needs(reader: ChainReader, chain: Chain, numbers: Iterable[int], head: Fields) -> Chain:
     """The chain with the actions, requests and proposals that a decision may need."""
-    asked = [local(request_id(chain.id, number)) for number in numbers]
+    asked = {number: local(request_id(chain.id, number)) for number in numbers}
     actions = needed_actions(chain)
     thoughts = {index: local(thought) for index, thought in needed_thoughts(chain).items()}
-    names = [*asked, *thoughts.values()]
+    names = [*asked.values(), *thoughts.values()]
     for action in actions:
         names += action_parts(local(action))
-    data = await read_fields(calls, data_key, names)
-    questions = [msgspec.json.decode(data[name.encode()], type=Question) for name in asked]
-    asked_about = {question.action_id for question in questions}
+    data = await reader.data(chain.id, *names) if names else {}
+    questions = {number: msgspec.json.decode(data[name.encode()], type=Question) for number, name in asked.items()}
+    asked_about = {question.action_id for question in questions.values()}
     stored = [action_of(action, head, data) for action in actions]
-    requests = [_open_request(chain, number, question) for number, question in zip(numbers, questions, strict=True)]
+    requests = [_open_request(chain, number, question) for number, question in questions.items()]
     return replace(
         chain,
         live=live_steps(chain.runs),
@@ -119,13 +108,6 @@ async def _with_needs(calls: AutoPipeline, chain: Chain, numbers: Sequence[int],
         requests=tuple(requests),
         proposals=_proposals(chain, thoughts, data),
     )
-
-
-async def read_fields(calls: AutoPipeline, key: str, names: Sequence[str]) -> dict[bytes, bytes]:
-    """These fields of a hash, without those that are not there."""
-    texts: Iterable[bytes | None] = await calls.call("HMGET", key, *names) if names else ()
-    pairs = zip(names, texts, strict=True)
-    return {name.encode(): text for name, text in pairs if text is not None}
 
 
 def _proposals(chain: Chain, thoughts: dict[int, str], data: Fields) -> dict[int, OpenProposal]:

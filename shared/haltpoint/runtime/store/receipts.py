@@ -22,8 +22,9 @@ from haltpoint.contracts.base import chain_of, root_of, value
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted, ThoughtFailed
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.views.chains import ProgressView
-from haltpoint.runtime.store.loading import decode_action, read_fields
-from haltpoint.runtime.store.rows import FEED_AGE, Head, Key, action_of, action_parts, local
+from haltpoint.runtime.store.chain_reader import ChainReader
+from haltpoint.runtime.store.loading import decode_action
+from haltpoint.runtime.store.rows import FEED_AGE, Head
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.tasks import AT_THE_END
@@ -120,6 +121,7 @@ class ReceiptStore:
     ) -> None:
         self._calls = calls
         self._topology = topology
+        self._reader = ChainReader(calls, topology)
         self._consumer = consumer
         self._retention = max(1, round(retention))
         self._functions = Functions(calls, topology)
@@ -153,32 +155,13 @@ class ReceiptStore:
             loop.call_soon(self._flush, partition)
         return future
 
-    async def receipts(self, partition: int, action: str, others: Sequence[str]) -> dict[str, Action]:
+    async def receipts(self, action: str, others: Sequence[str]) -> dict[str, Action]:
         """The outcomes of `others` that count, by id; left out: unknown, or of another tree of chains
         than `action`.
         """
-        chains: dict[str, list[str]] = {}
-        for other in others:
-            if root_of(other) == root_of(action):
-                chains.setdefault(chain_of(other), []).append(other)
-        known: dict[str, Action] = {}
-        reads = (self._receipts_in(partition, chain, names) for chain, names in chains.items())
-        for receipts in await asyncio.gather(*reads):
-            known |= receipts
-        return {name: known[name] for name in others if name in known}
-
-    async def _receipts_in(self, partition: int, chain: str, actions: Sequence[str]) -> dict[str, Action]:
-        names = [local(action) for action in actions]
-        parts: list[str] = []
-        for name in names:
-            parts += action_parts(name)
-        head_key = self._topology.key(partition, Key.CHAIN, chain)
-        data_key = self._topology.key(partition, Key.DATA, chain)
-        head, data = await asyncio.gather(
-            read_fields(self._calls, head_key, names), read_fields(self._calls, data_key, parts)
-        )
-        stored = [action_of(action, head, data) for action in actions]
-        return {row.id: decode_action(row, 0, ActionStatus.DONE) for row in stored if row}
+        family = [other for other in others if root_of(other) == root_of(action)]
+        stored = await asyncio.gather(*map(self._reader.action, family))
+        return {row.id: decode_action(row, 0, ActionStatus.DONE) for row in stored if row is not None}
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, past the chain's deadline.
@@ -222,11 +205,9 @@ class ReceiptStore:
 
     async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
         """For each whether its chain was cancelled, or will be when its running calls have stopped."""
-        chains = {chain_of(lease.action_id): lease.ref.partition for lease in leases}
-        keys = [self._topology.key(place, Key.CHAIN, chain) for chain, place in chains.items()]
-        reads = (self._calls.call("HMGET", key, Head.STATUS, Head.RESUME) for key in keys)
-        states = dict(zip(chains, await asyncio.gather(*reads), strict=True))
-        return [b"cancelled" in states[chain_of(lease.action_id)] for lease in leases]
+        chains = [chain_of(lease.action_id) for lease in leases]
+        heads = await asyncio.gather(*(self._reader.head(chain, Head.STATUS, Head.RESUME) for chain in chains))
+        return [b"cancelled" in head.values() for head in heads]
 
     async def release(self, lease: Lease) -> bool:
         """Hand an entry back, as if it were new; False when it is not ours or may not run elsewhere.

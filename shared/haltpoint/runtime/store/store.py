@@ -20,6 +20,7 @@ from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.work.tasks import Handed, Task
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.counting import AgentCounts
@@ -146,9 +147,9 @@ class Store:
         backlog_limit: int = 10_000,
         facts_age: float = 86400.0,
     ) -> None:
-        self._calls = calls
         self._functions = Functions(calls, topology)
         self._topology = topology
+        self._reader = ChainReader(calls, topology)
         self._chain_timeout = chain_timeout
         self._retention = max(1, round(retention))
         self._backlog_limit = backlog_limit
@@ -190,12 +191,12 @@ class Store:
             await self.conversations.keep(task, chain, now)
         return Submitted(status, chain, now)
 
-    async def load(self, partition: int, chain_ids: Sequence[str]) -> dict[str, Loaded]:
+    async def load(self, chain_ids: Sequence[str]) -> dict[str, Loaded]:
         """Read chains with the needs of a decision.
 
         Left out: unknown, expired, quarantined, unreadable (logged).
         """
-        return await load(self._calls, self._topology, partition, chain_ids)
+        return await load(self._reader, chain_ids)
 
     async def commit(self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()) -> Batch:
         """Write decisions, one call for the batch, each chain whole or not at all.

@@ -16,6 +16,7 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.chain_codec import as_worked_on, decode_steps, stored_plan
+from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.rows import Data, Head, Key, local
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
@@ -42,6 +43,7 @@ class Records:
     """Chains read from their keys: reads that need no other are sent together."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology, phrases: Phrases) -> None:
+        self.chains = ChainReader(calls, topology)
         self._calls = calls
         self._topology = topology
         self._phrases = phrases
@@ -49,8 +51,8 @@ class Records:
     async def read(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
         """The chain with all below it, or None when there is none that this reader sees."""
         head, data, lines = await asyncio.gather(
-            self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain_id)),
-            self._calls.call("HGETALL", self._topology.key_of(Key.DATA, chain_id)),
+            self.chains.head(chain_id),
+            self.chains.data(chain_id),
             self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), 0, -1),
         )
         if not head:
@@ -80,11 +82,9 @@ class Records:
 
     async def refuse(self, chain_id: str, visible_to: VisibleTo) -> None:
         """Of a chain that another release has written: raise OtherReleaseError for a reader that may see it."""
-        stored, older = await asyncio.gather(
-            self._calls.call("HGET", self._topology.key_of(Key.DATA, chain_id), Data.TASK),
-            self._calls.call("GET", self._topology.key_of("task", chain_id)),  # of the first form
-        )
-        task = stored or older
+        data = await self.chains.data(chain_id, Data.TASK)
+        older = await self._calls.call("GET", self._topology.key_of("task", chain_id))  # of the first form
+        task = data.get(Data.TASK.encode(), older)
         tenant = msgspec.json.decode(task, type=Named).tenant if task else None
         if visible_to(tenant):
             raise OtherReleaseError(chain_id)
@@ -106,8 +106,7 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
     task, plan = as_worked_on(written, msgspec.json.decode(data[Data.TASK.encode()], type=Task))
     runs = decode_steps(head)
     actions = [rows.action_of(name, head, data) for name in _actions(chain_id, plan, [run.actions for run in runs])]
-    asked = asked_ids(chain_id, head.get(Head.ASKED.encode()))
-    requests = [rows.request_of(name, head, data) for name in asked]
+    requests = [rows.request_of(name, head, data) for name in asked_ids(chain_id, head)]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
     words = {name: data.get(local(name).encode()) for name in thoughts}
     return ChainRecord(
@@ -133,9 +132,10 @@ def _actions(chain_id: str, plan: Plan | None, begun: Iterable[int]) -> list[str
     return names
 
 
-def asked_ids(chain_id: str, asked: bytes | None) -> list[str]:
+def asked_ids(chain_id: str, head: rows.Fields) -> list[str]:
     """The ids of all questions of a chain, by how many it has asked."""
-    return [request_id(chain_id, number) for number in range(1, int(asked or 0) + 1)]
+    asked = int(head.get(Head.ASKED.encode(), 0))
+    return [request_id(chain_id, number) for number in range(1, asked + 1)]
 
 
 def texts(fields: Mapping[bytes, bytes]) -> Fields:

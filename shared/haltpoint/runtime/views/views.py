@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 from msgspec import structs
@@ -23,9 +23,9 @@ from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView,
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import as_worked_on
-from haltpoint.runtime.store.rows import Data, Head, Key, local, request_parts, thought_of
+from haltpoint.runtime.store.rows import Data, Fields, Head, Key, local, request_parts, thought_of
 from haltpoint.runtime.store.rows import request_of as stored_request
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.log_view import LogLine, place_of
@@ -80,6 +80,7 @@ class Views:
         self._calls = calls
         self._topology = topology
         self._records = Records(calls, topology, phrases or Phrases())
+        self._chains = self._records.chains
 
     async def chain(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
@@ -109,17 +110,18 @@ class Views:
 
     async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
         """A chain's header, or None when there is none that this reader sees."""
-        task, (status, trace, version) = await asyncio.gather(
-            self._get("HGET", Key.DATA, chain_id, Data.TASK), self._get("HMGET", Key.CHAIN, chain_id, *_HEADER)
+        fields, data = await asyncio.gather(
+            self._chains.head(chain_id, *_HEADER), self._chains.data(chain_id, Data.TASK)
         )
-        if not status:
+        head, task = texts(fields), data.get(Data.TASK.encode())
+        if Head.STATUS not in head:
             return None
-        if version is None:
+        if Head.VERSION not in head:
             await self._records.refuse(chain_id, visible_to)
             return None
         if not task or not visible_to(msgspec.json.decode(task, type=Named).tenant):
             return None
-        return ChainHeader(ChainStatus(status.decode()), trace.decode() if trace else None)
+        return ChainHeader(ChainStatus(head[Head.STATUS]), head.get(Head.TRACE) or None)
 
     async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
         """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
@@ -134,19 +136,10 @@ class Views:
         """Chains in one or in any state, those that changed last first."""
 
         async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
-            heads, data = await asyncio.gather(
-                self._each("HGETALL", Key.CHAIN, chain_ids),
-                self._each("HMGET", Key.DATA, chain_ids, Data.TASK, Data.END),
-            )
-            summaries: list[list[ChainSummary]] = [[] for _ in chain_ids]
-            for place, (chain_id, head, (task, end)) in enumerate(zip(chain_ids, heads, data, strict=True)):
-                named = msgspec.json.decode(task or b"{}", type=Named)
-                if task is None or not head or not visible_to(named.tenant):
-                    continue
-                summary = chain_view.summary_of(chain_id, texts(head), named, json.loads(end or "{}"))
-                if status is None or summary.status == status.value:
-                    summaries[place].append(summary)
-            return summaries
+            summaries = await asyncio.gather(*(self._summary(chain_id, visible_to) for chain_id in chain_ids))
+            return [
+                [summary] if summary is not None and status in (None, summary.status) else [] for summary in summaries
+            ]
 
         return await page(self._calls, self._topology, _indexes(status), cursor, limit, limit, shown)
 
@@ -169,8 +162,8 @@ class Views:
             return [[view] if view is not None and fits(view) else [] for view in views]
 
         async def of_chains(chain_ids: list[str]) -> list[list[RequestView]]:
-            asked = await self._each("HGET", Key.CHAIN, chain_ids, Head.ASKED)
-            questions = map(asked_ids, chain_ids, asked)
+            heads = await asyncio.gather(*(self._chains.head(chain_id, Head.ASKED) for chain_id in chain_ids))
+            questions = map(asked_ids, chain_ids, heads)
             views = await asyncio.gather(*(self._requests(requests, visible_to) for requests in questions))
             return [list(filter(fits, found)) for found in views]
 
@@ -180,10 +173,10 @@ class Views:
 
     async def open_requests(self, chain_ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
         """The open questions of these chains and of the chains below them."""
-        statuses = await self._each("HGET", Key.CHAIN, chain_ids, Head.STATUS)
+        heads = await asyncio.gather(*(self._chains.head(chain_id, Head.STATUS) for chain_id in chain_ids))
         records: list[ChainRecord] = []
-        for chain_id, status in zip(chain_ids, statuses, strict=True):
-            lives = status is not None and not ChainStatus(status.decode()).final
+        for chain_id, head in zip(chain_ids, heads, strict=True):
+            lives = bool(head) and not _is_over(head)
             record = await self._records.read(chain_id, visible_to) if lives else None
             if record is not None:
                 records.append(record)
@@ -213,9 +206,9 @@ class Views:
     async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
         """At most `count` lines of the log, from the line `first` on, as they are stored."""
         # The status comes first: when it is final, the log is whole.
-        status, lines = await asyncio.gather(
-            self._get("HGET", Key.CHAIN, chain_id, Head.STATUS),
-            self._get("LRANGE", Key.LOG, chain_id, first, first + count),
+        key = self._topology.key_of(Key.LOG, chain_id)
+        head, lines = await asyncio.gather(
+            self._chains.head(chain_id, Head.STATUS), self._calls.call("LRANGE", key, first, first + count)
         )
         read = [LogLine.parse(chain_id, number, text) for number, text in enumerate(lines[:count], start=first)]
         events: list[EventView] = []
@@ -226,7 +219,7 @@ class Views:
             lines=len(read),
             place=read[-1].place if read else None,
             more=len(lines) > count,
-            over=status is None or ChainStatus(status.decode()).final,
+            over=_is_over(head),
         )
 
     async def with_answer(self, chain_id: str, events: Sequence[EventView]) -> tuple[EventView, ...]:
@@ -262,18 +255,16 @@ class Views:
 
     async def _request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """A question; None when it is not there, of another release, or of a chain that this reader does not see."""
-        name = local(request)
-        parts = request_parts(name)
-        (state, version), (task, *texts_of_parts) = await asyncio.gather(
-            self._get("HMGET", Key.CHAIN, chain_of(request), name, Head.VERSION),
-            self._get("HMGET", Key.DATA, chain_of(request), Data.TASK, *parts),
+        name, chain_id = local(request), chain_of(request)
+        head, data = await asyncio.gather(
+            self._chains.head(chain_id, name, Head.VERSION),
+            self._chains.data(chain_id, Data.TASK, *request_parts(name)),
         )
-        if None in (state, version, task):
+        stored, task = stored_request(request, head, data), data.get(Data.TASK.encode())
+        if stored is None or task is None or Head.VERSION.encode() not in head:
             return None
-        data = {part.encode(): text for part, text in zip(parts, texts_of_parts, strict=True) if text}
-        stored = stored_request(request, {name.encode(): state}, data)
         about = msgspec.json.decode(task, type=Task)
-        if stored is None or not visible_to(about.tenant):
+        if not visible_to(about.tenant):
             return None
         question = question_of(stored)
         background = await self._background(stored.chain_id, about, question)
@@ -283,19 +274,28 @@ class Views:
         """What an escalation shows beside its own text."""
         if question.kind is not RequestKind.ESCALATION:
             return Background()
-        thoughts = [strike.thought_id for strike in question.strikes]
-        plan, *found = await self._get("HMGET", Key.DATA, chain_id, Data.PLAN, *map(local, thoughts))
-        raw = {thought: thought_of(text).raw for thought, text in zip(thoughts, found, strict=True) if text}
-        _, carried_out = as_worked_on(plan, task)
+        thoughts = {strike.thought_id: local(strike.thought_id) for strike in question.strikes}
+        data = await self._chains.data(chain_id, Data.PLAN, *thoughts.values())
+        words = {thought: data.get(name.encode()) for thought, name in thoughts.items()}
+        raw = {thought: thought_of(text).raw for thought, text in words.items() if text}
+        _, carried_out = as_worked_on(data.get(Data.PLAN.encode()), task)
         specs = await self._records.specs(chain_id, [question.tool])
         return Background(raw, carried_out, specs)
 
-    def _get(self, command: str, kind: Key, chain_id: str, *args: Argument) -> "asyncio.Future[Any]":
-        return self._calls.call(command, self._topology.key_of(kind, chain_id), *args)
+    async def _summary(self, chain_id: str, visible_to: VisibleTo) -> ChainSummary | None:
+        """A line of the list; None: the chain is gone, or this reader does not see it."""
+        head, data = await asyncio.gather(self._chains.head(chain_id), self._chains.data(chain_id, Data.TASK, Data.END))
+        task, end = data.get(Data.TASK.encode()), data.get(Data.END.encode(), b"{}")
+        named = msgspec.json.decode(task or b"{}", type=Named)
+        if task is None or not head or not visible_to(named.tenant):
+            return None
+        return chain_view.summary_of(chain_id, texts(head), named, json.loads(end))
 
-    async def _each(self, command: str, kind: Key, chain_ids: Iterable[str], *fields: str) -> list[Any]:
-        """One reply for each chain."""
-        return await asyncio.gather(*(self._get(command, kind, chain_id, *fields) for chain_id in chain_ids))
+
+def _is_over(head: Fields) -> bool:
+    """Whether a chain has ended, or is gone, by its status."""
+    status = head.get(Head.STATUS.encode())
+    return status is None or ChainStatus(status.decode()).final
 
 
 def _indexes(status: ChainStatus | None) -> list[str]:

@@ -17,7 +17,8 @@ import msgspec
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.results import DeedWords, ErrorType, Outcome
-from haltpoint.runtime.store.rows import ActionRow, ActionState, Head, Key, Receipt, action_parts, local
+from haltpoint.runtime.store.chain_reader import ChainReader
+from haltpoint.runtime.store.rows import ActionRow, ActionState, Head, StoredAction, action_of, action_parts, local
 from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.topology import Topology
 
@@ -101,32 +102,24 @@ def standing_of_outcome(outcome: Outcome, deed: DeedWords | None, *, tried_befor
     return Standing.FREE if refused and not tried_before else Standing.UNKNOWN
 
 
-def standing_of(
-    row: ActionRow | None,
-    status: ChainStatus | None,
-    receipt: Receipt | None,
-    resolved: Receipt | None,
-    *,
-    late: bool,
-) -> tuple[Standing, str]:
+def standing_of(action: StoredAction | None, *, lives: bool, late: bool) -> tuple[Standing, str]:
     """The fate of the action that has an effect, by its chain, and the line of its deed.
 
-    `late`: no run of it that was begun when the effect was reserved can act any more. While the
-    chain lives it takes care of the action: it runs it again, or has a person decide.
+    While the chain `lives` it takes care of the action: it runs it again, or has a person decide.
+    `late`: no run of it that was begun when the effect was reserved can act any more.
     """
-    lives = status is not None and not status.final
-    counts = resolved or receipt
-    if row is None:
+    if action is None:
         return Standing.UNKNOWN, ""
-    if counts is None:
+    row = action.row
+    if action.counts is None:
         return _without_receipt(row, lives=lives, late=late), ""
-    outcome = msgspec.json.decode(counts.outcome, type=Outcome)
+    outcome = msgspec.json.decode(action.counts.outcome, type=Outcome)
     metadata = outcome.metadata
     tried_before = row.repeatable and row.attempt > 1
     standing = standing_of_outcome(outcome, metadata.deed, tried_before=tried_before)
     if standing is Standing.UNKNOWN and lives and metadata.again:
         return Standing.UNDER_WAY, ""
-    if standing is Standing.IN_DOUBT and (resolved is not None or not lives):
+    if standing is Standing.IN_DOUBT and (action.resolution is not None or not lives):
         return Standing.UNKNOWN, ""
     return standing, metadata.deed.says if metadata.deed else ""
 
@@ -144,6 +137,7 @@ class EffectStore:
 
     def __init__(self, calls: AutoPipeline, topology: Topology, lease: float) -> None:
         self._calls = calls
+        self._reader = ChainReader(calls, topology)
         self._functions = Functions(calls, topology)
         self._topology = topology
         self._lease = lease
@@ -173,21 +167,15 @@ class EffectStore:
         return Prior(reservation, standing, says)
 
     async def _standing(self, reservation: Reservation, now: int) -> tuple[Standing, str]:
-        chain = chain_of(reservation.owner)
-        name = local(reservation.owner)
-        head_key = self._topology.key_of(Key.CHAIN, chain)
-        data_key = self._topology.key_of(Key.DATA, chain)
-        (row, status), (receipt, resolved) = await asyncio.gather(
-            self._calls.call("HMGET", head_key, name, Head.STATUS),
-            self._calls.call("HMGET", data_key, *action_parts(name)[1:]),
+        owner = reservation.owner
+        chain, name = chain_of(owner), local(owner)
+        # In one command: an action that was sent in a chain that is over has not begun.
+        head, data = await asyncio.gather(
+            self._reader.head(chain, name, Head.STATUS), self._reader.data(chain, *action_parts(name))
         )
-        return standing_of(
-            ActionRow.parse(row) if row else None,
-            ChainStatus(status.decode()) if status else None,
-            Receipt.parse(receipt) if receipt else None,
-            Receipt.parse(resolved) if resolved else None,
-            late=now > reservation.until,
-        )
+        status = head.get(Head.STATUS.encode())
+        lives = status is not None and not ChainStatus(status.decode()).final
+        return standing_of(action_of(owner, head, data), lives=lives, late=now > reservation.until)
 
     async def reserve(
         self,
