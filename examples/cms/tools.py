@@ -56,7 +56,7 @@ def find_resource(query: Annotated[str, Field(max_length=200)], ctx: Ctx[Site]) 
     return Hits(hits=ctx.deps.find(query))
 
 
-@tool(name="getPage", read_only=True, one_of=(("slug", "id"),))
+@tool(name="getPage", read_only=True, one_of_parameters=(("slug", "id"),))
 def get_page(ctx: Ctx[Site], slug: str | None = None, id: str | None = None, *, include_content: bool = False) -> Page:
     """Get a page and the list of its sections; with include_content also all their texts, which may be long."""
     return ctx.deps.page(slug, id, whole=include_content)
@@ -91,7 +91,10 @@ def add_section(page_id: PageId, type: SectionType, heading: Text, text: Text, c
 
 
 @tool(
-    name="updateSection", idempotent=True, one_of=(("heading", "text"),), says="Changed the {type} section {section_id}"
+    name="updateSection",
+    idempotent=True,
+    one_of_parameters=(("heading", "text"),),
+    says="Changed the {type} section {section_id}",
 )
 def update_section(
     section_id: SectionId, ctx: Ctx[Site], heading: Text | None = None, text: Text | None = None

@@ -119,7 +119,7 @@ def _parameters(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _choices(spec: ToolSpec) -> list[str]:
-    """Which parameters a call needs one of (`@tool(one_of=...)`), in words."""
+    """Which parameters a call needs one of (`@tool(one_of_parameters=...)`), in words."""
     groups = (rule.get("anyOf", ()) for rule in spec.parameters.get("allOf", ()) if isinstance(rule, dict))
     branches = ([one for one in group if isinstance(one, dict)] for group in groups)
     choices = ([name for one in group for name in one.get("required", ())] for group in branches)

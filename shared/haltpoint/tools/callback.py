@@ -12,8 +12,9 @@ takes those of the tool's own parameters that it names, and ctx:
 """
 
 import inspect
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from typing import Any
 
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.signature import Function, is_async, place_of
@@ -32,14 +33,18 @@ class Callback:
     takes: frozenset[str]
 
 
-def callback_of(trait: str, function: object, tool: str, known: Set[str]) -> Callback:
-    """The function that a trait of the tool names; it may take what is `known`. Raises DeclarationError."""
+def callback_of(trait: str, traits: Mapping[str, Any], tool: str, known: Set[str]) -> Callback | None:
+    """The function that a trait names, if the tool has it; it may take what is `known`. Raises DeclarationError."""
+    if trait not in traits:
+        return None
+    function = traits[trait]
+    may_take = ", ".join(sorted(known))
     if not callable(function) or inspect.isclass(function):
-        raise DeclarationError(f"{trait}={function!r}: give a function of {', '.join(sorted(known))}")
+        raise DeclarationError(f"{trait}={function!r}: give a function of {may_take}")
     parameters = inspect.signature(function).parameters
     takes = frozenset(parameters)
     if unknown := sorted(takes - known):
-        raise DeclarationError(f"{trait} takes {', '.join(unknown)}; it may take: {', '.join(sorted(known))}")
-    if any(one.kind is one.POSITIONAL_ONLY for one in parameters.values()):
+        raise DeclarationError(f"{trait} takes {', '.join(unknown)}; it may take: {may_take}")
+    if any(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters.values()):
         raise DeclarationError(f"{trait} is called with names: it can have no positional-only parameters")
     return Callback(f"the {trait} of {tool}", function, is_async(function), place_of(function), takes)

@@ -1,11 +1,12 @@
 """What a tool knows about its call: identity and deadline from the task, never from a model; and the ways to answer."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
+from traceback import extract_stack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, cast
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -24,6 +25,7 @@ P = ParamSpec("P")
 
 
 Progress = Callable[[float, str], None]
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 def _question(method: Callable[P, T]) -> Callable[P, T]:
@@ -34,16 +36,20 @@ def _question(method: Callable[P, T]) -> Callable[P, T]:
         try:
             return method(*args, **kwargs)
         except (ValidationError, TypeError) as error:
-            problems = error.errors(include_input=False) if isinstance(error, ValidationError) else ()
-            words = "; ".join(
-                ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"]))) for each in problems
-            )
-            frame = inspect.currentframe()
-            caller = frame.f_back if frame is not None else None
-            place = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}" if caller is not None else "?"
-            raise ContextError(f"{place}: ctx.{method.__name__} was called wrongly: {words or error}") from None
+            caller = extract_stack(limit=2)[0]
+            place = f"{Path(caller.filename).name}:{caller.lineno}"
+            why = _problems(error) if isinstance(error, ValidationError) else str(error)
+            raise ContextError(f"{place}: ctx.{method.__name__} was called wrongly: {why}") from None
 
     return checked
+
+
+def _problems(error: ValidationError) -> str:
+    words = []
+    for problem in error.errors(include_input=False):
+        field = ".".join(map(str, problem["loc"]))
+        words.append(": ".join(filter(None, (field, problem["msg"]))))
+    return "; ".join(words)
 
 
 class Ctx(Generic[Deps]):
@@ -55,22 +61,6 @@ class Ctx(Generic[Deps]):
     `progress` gets a fraction and a text, `stopped` says whether the call is to end.
     """
 
-    __slots__ = (
-        "_deadline_ms",
-        "_key",
-        "_progress",
-        "_stopped",
-        "action_id",
-        "attempt",
-        "confirmed",
-        "context",
-        "deps",
-        "private",
-        "tenant",
-        "tool",
-        "user",
-    )
-
     def __init__(
         self,
         *,
@@ -81,8 +71,8 @@ class Ctx(Generic[Deps]):
         attempt: int = 1,
         tenant: str | None = None,
         user: str | None = None,
-        context: Mapping[str, Any] | None = None,
-        private: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] = _NOTHING,
+        private: Mapping[str, Any] = _NOTHING,
         confirmed: bool = False,
         deadline_ms: int | None = None,
         progress: Progress | None = None,
@@ -97,8 +87,8 @@ class Ctx(Generic[Deps]):
         self.attempt = attempt
         self.tenant = tenant
         self.user = user
-        self.context: Mapping[str, Any] = {} if context is None else context
-        self.private: Mapping[str, Any] = {} if private is None else private
+        self.context = context
+        self.private = private
         self.confirmed = confirmed
         self._deadline_ms = deadline_ms
 
@@ -117,7 +107,9 @@ class Ctx(Generic[Deps]):
     @property
     def deadline(self) -> datetime | None:
         """When the result is of no use any more (aware, UTC)."""
-        return None if self._deadline_ms is None else datetime.fromtimestamp(self._deadline_ms / 1000, UTC)
+        if self._deadline_ms is None:
+            return None
+        return datetime.fromtimestamp(self._deadline_ms / 1000, UTC)
 
     @property
     def cancelled(self) -> bool:

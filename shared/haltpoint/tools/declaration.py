@@ -19,29 +19,37 @@ A tools module may define what its tools need, opened once by each worker and gi
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
+from traceback import extract_stack
 from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.base import UNITS
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
+from haltpoint.contracts.written import in_seconds
 from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
-from haltpoint.tools.effect_key import checked_effect_key
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.limits import limits_of
-from haltpoint.tools.says import checked_says
-from haltpoint.tools.signature import Function, Inputs, Output, hints_of, is_async, place_of, read_inputs, read_output
+from haltpoint.tools.signature import (
+    Function,
+    Inputs,
+    Output,
+    hints_of,
+    is_async,
+    place_of,
+    read_inputs,
+    read_output,
+)
+from haltpoint.tools.templates import checked_effect_key, checked_says
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
-"""Tools made by `register`: the module that called it -> place of the call -> tool."""
+"""Tools made by `register`: file of the call -> its place and the name -> tool."""
 
 
 class Traits(TypedDict, total=False):
@@ -65,7 +73,7 @@ class Traits(TypedDict, total=False):
     rate_limit: str | tuple[str, ...]
     at_once: int | str | tuple[int | str, ...]
     effect_key: str
-    one_of: tuple[tuple[str, ...], ...]
+    one_of_parameters: tuple[tuple[str, ...], ...]
     undo: Callable[..., Any]
 
 
@@ -114,10 +122,10 @@ def tool(function: F, /) -> F: ...
 def tool(**traits: Unpack[Traits]) -> Callable[[F], F]: ...
 def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable[[F], F]:
     """Declare a function as a tool, with or without brackets. Raises DeclarationError while the module is imported."""
-    local_names = _caller().f_locals
 
     def declare(target: F) -> F:
-        setattr(target, _ATTRIBUTE, _declare(target, traits, local_names, place_of(target)))
+        made = _declare(target, traits, place_of(target))
+        setattr(target, _ATTRIBUTE, made)
         return target
 
     return declare if function is None else declare(function)
@@ -125,57 +133,49 @@ def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable
 
 def register(function: Function, /, **traits: Unpack[Traits]) -> Tool:
     """Make a tool of a callable from elsewhere, for the module that calls this. Raises DeclarationError."""
-    caller = _caller()
-    place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-    made = _declare(function, traits, caller.f_locals, place)
-    _REGISTERED.setdefault(str(caller.f_globals.get("__name__")), {})[f"{place} {made.spec.name}"] = made
+    caller = extract_stack(limit=2)[0]
+    place = f"{caller.filename}:{caller.lineno}"
+    made = _declare(function, traits, place)
+    registered = _REGISTERED.setdefault(caller.filename, {})
+    registered[f"{place} {made.name}"] = made
     return made
 
 
 def tool_of(value: object) -> Tool | None:
     """The tool that a function was declared as, or None."""
-    found = value if isinstance(value, Tool) else vars(value).get(_ATTRIBUTE) if hasattr(value, "__dict__") else None
-    return found if isinstance(found, Tool) else None
+    made = value if isinstance(value, Tool) else inspect.getattr_static(value, _ATTRIBUTE, None)
+    return made if isinstance(made, Tool) else None
 
 
 def tools_in(module: object) -> list[Tool]:
     """The tools of an imported module: its decorated functions, those it imported too, and what it registered."""
-    found = {id(made): made for value in list(vars(module).values()) if (made := tool_of(value))}
-    registered = _REGISTERED.get(str(getattr(module, "__name__", "")), {}).values()
-    return [*{**found, **{id(made): made for made in registered}}.values()]
+    named = list(vars(module).values())
+    file = getattr(module, "__file__", "")
+    registered = _REGISTERED.get(str(file), {})
+    tools = map(tool_of, (*named, *registered.values()))
+    return list({id(tool): tool for tool in tools if tool}.values())
 
 
-def _declare(function: Function, traits: Traits, local_names: Mapping[str, Any], place: str) -> Tool:
-    name = str(traits.get("name") or getattr(function, "__name__", type(function).__name__))
+def _declare(function: Function, traits: Traits, place: str) -> Tool:
+    own_name = getattr(function, "__name__", type(function).__name__)
+    name = str(traits.get("name") or own_name)
     try:
-        if inspect.isclass(function):
-            raise DeclarationError("only functions and callable objects can be tools")
-        if not _NAME.fullmatch(name):
-            raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
-        if unknown := sorted(set(traits) - set(Traits.__annotations__)):
-            raise DeclarationError(
-                f"{', '.join(unknown)}: no such trait; there are {', '.join(Traits.__annotations__)}"
-            )
-        hints = hints_of(function, local_names)
-        read_only = bool(traits.get("read_only"))
-        inputs = read_inputs(function, hints, read_only=read_only, one_of=traits.get("one_of", ()))
-        output = read_output(hints)
-        spec = _spec(name, function, traits, inputs, output)
-        no_effect = exceptions_in(traits.get("no_effect", ()))
-        takes = {
-            "preview": {*inputs.names.values(), CONTEXT},
-            "reconcile": reconcile.TAKES,
-            "undo": undo.TAKES,
-        }
-        beside = {one: callback_of(one, given, name, takes[one]) for one, given in traits.items() if one in takes}
-        return Tool(spec, function, inputs, output, is_async(function), place, no_effect, **beside)
+        _check(name, function, traits)
+        return _made(name, function, traits, place)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
 
-def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
-    flags: dict[str, Any] = {name: given for name, given in traits.items() if name in _FLAGS}
-    if wrong := sorted(name for name, given in flags.items() if not isinstance(given, bool)):
+def _check(name: str, function: Function, traits: Traits) -> None:
+    """Whether it can be a tool, and its traits go together. Raises DeclarationError."""
+    if inspect.isclass(function):
+        raise DeclarationError("only functions and callable objects can be tools")
+    if not _NAME.fullmatch(name):
+        raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
+    if unknown := sorted(set(traits) - set(Traits.__annotations__)):
+        there_are = ", ".join(Traits.__annotations__)
+        raise DeclarationError(f"{', '.join(unknown)}: no such trait; there are {there_are}")
+    if wrong := sorted(name for name in _FLAGS if not isinstance(traits.get(name, True), bool)):
         raise DeclarationError(f"{', '.join(wrong)}: say True or False")
     said = {name for name, given in traits.items() if given is not False}
     for one, other, why in _CONTRADICTIONS:
@@ -183,29 +183,55 @@ def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output:
             raise DeclarationError(f"{one} and {other} contradict each other{why}")
     if "reconcile" in said and not said.isdisjoint(("read_only", "idempotent")):
         raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
-    if not _NAME.fullmatch(queue := traits.get("queue", "default")):
+    queue = traits.get("queue", "default")
+    if not _NAME.fullmatch(queue):
         raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
-    described = traits.get("description") or inspect.getdoc(function) or ""
+
+
+def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
+    hints = hints_of(function)
+    read_only = traits.get("read_only", False)
+    one_of = traits.get("one_of_parameters", ())
+    inputs = read_inputs(function, hints, read_only=read_only, one_of=one_of)
+    output = read_output(hints)
+    return Tool(
+        spec=_spec(name, function, traits, inputs, output),
+        function=function,
+        inputs=inputs,
+        output=output,
+        is_async=is_async(function),
+        place=place,
+        no_effect=exceptions_in(traits.get("no_effect", ())),
+        preview=callback_of("preview", traits, name, {*inputs.names.values(), CONTEXT}),
+        reconcile=callback_of("reconcile", traits, name, reconcile.TAKES),
+        undo=callback_of("undo", traits, name, undo.TAKES),
+    )
+
+
+def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
+    description = traits.get("description") or inspect.getdoc(function)
+    flags: dict[str, Any] = {flag: given for flag, given in traits.items() if flag in _FLAGS}
+    recovery = Recovery(
+        retry=_retry(traits.get("retry", Retry())),
+        reconciles="reconcile" in traits,
+        limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
+        effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
+    )
+    spec = ToolSpec(
+        name=name,
+        description=(description or "").strip(),
+        parameters=inputs.schema,
+        result_schema=output.schema,
+        queue=traits.get("queue", "default"),
+        timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
+        recovery=recovery,
+        provenance=inputs.provenance,
+        says=checked_says(traits.get("says"), inputs.schema, output.schema),
+        targets=inputs.targets,
+        foreign=output.foreign,
+        **flags,
+    )
     try:
-        spec = ToolSpec(
-            name=name,
-            description=described.strip(),
-            parameters=inputs.schema,
-            result_schema=output.schema,
-            queue=queue,
-            timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
-            recovery=Recovery(
-                retry=_retry(traits.get("retry", Retry())),
-                reconciles="reconcile" in traits,
-                limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
-                effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
-            ),
-            provenance=inputs.provenance,
-            says=checked_says(traits.get("says"), inputs.schema, output.schema),
-            targets=inputs.targets,
-            foreign=output.foreign,
-            **flags,
-        )
         return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)
     except msgspec.ValidationError as error:
         raise DeclarationError(str(error)) from None
@@ -215,8 +241,9 @@ def _retry(given: object) -> Retry:
     """The trait with seconds as numbers. Raises DeclarationError."""
     if not isinstance(given, Retry):
         raise DeclarationError(f"retry={given!r}: give Retry(attempts=3, first='1s', most='30s')")
-    if never := [kind.value for kind in given.on if kind not in Retry().on]:
-        allowed = ", ".join(kind.value for kind in Retry().on)
+    known = Retry().on
+    if never := [kind.value for kind in given.on if kind not in known]:
+        allowed = ", ".join(kind.value for kind in known)
         raise DeclarationError(f"retry: {', '.join(never)} is never tried again; on takes {allowed}")
     first = seconds_of(given.first, "first")
     most = seconds_of(given.most, "most")
@@ -227,24 +254,20 @@ def _retry(given: object) -> Retry:
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
-    given: tuple[Any, ...] = value if isinstance(value, tuple) else (None,)
-    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in given):
-        raise DeclarationError(f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)")
-    return given
+    if isinstance(value, tuple) and all(map(_is_exception, value)):
+        return value
+    raise DeclarationError(f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)")
+
+
+def _is_exception(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def seconds_of(value: object, name: str = "timeout") -> float:
     """A time in seconds, also from text as `5s`. Raises DeclarationError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", value.strip()) if isinstance(value, str) else None
-    seconds = float(match[1]) * UNITS[match[2]] if match else value
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise DeclarationError(f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'")
-    return float(seconds)
-
-
-def _caller() -> FrameType:
-    """The frame that called our caller."""
-    frame = inspect.currentframe()
-    if frame is None or frame.f_back is None or frame.f_back.f_back is None:
-        raise DeclarationError("tools are declared from Python code that has a frame")
-    return frame.f_back.f_back
+    seconds = in_seconds(value)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        seconds = math.nan
+    if 0 < seconds < math.inf:
+        return float(seconds)
+    raise DeclarationError(f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'")

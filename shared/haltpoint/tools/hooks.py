@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from haltpoint.contracts.reasons import Source
@@ -30,12 +31,11 @@ from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.tools.declaration import seconds_of
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.signature import is_async, place_of
+from haltpoint.tools.signature import is_async, is_generator, place_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__haltpoint_hook__"
-_TIMEOUT: Final = "5s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,67 +113,61 @@ class Hook:
         return any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
 
-def pre(
-    *, tools: str | Sequence[str], order: int = 0, timeout: str | float = _TIMEOUT, security: bool = False
-) -> Callable[[F], F]:
-    """Declare a function `(call, ctx)` as a hook that runs before calls. Raises DeclarationError."""
-    return _declaring(Moment.PRE, tools, order, timeout, security)
-
-
-def post(
-    *, tools: str | Sequence[str], order: int = 0, timeout: str | float = _TIMEOUT, security: bool = False
-) -> Callable[[F], F]:
-    """Declare a function `(call, result, ctx)` as a hook that runs after calls. Raises DeclarationError."""
-    return _declaring(Moment.POST, tools, order, timeout, security)
-
-
 def hook_of(value: object) -> Hook | None:
     """The hook that a function was declared as, or None."""
-    found = vars(value).get(_ATTRIBUTE) if hasattr(value, "__dict__") else None
-    return found if isinstance(found, Hook) else None
+    hook = inspect.getattr_static(value, _ATTRIBUTE, None)
+    return hook if isinstance(hook, Hook) else None
 
 
 def hooks_in(module: object) -> list[Hook]:
     """The hooks among the names of an imported module, those that it imported too."""
-    found = {id(made): made for value in list(vars(module).values()) if (made := hook_of(value))}
-    return [*found.values()]
+    named = list(vars(module).values())
+    hooks = map(hook_of, named)
+    return list({id(hook): hook for hook in hooks if hook}.values())
 
 
 def _declaring(
-    moment: Moment, tools: str | Sequence[str], order: int, timeout: str | float, security: bool
+    moment: Moment,
+    *,
+    tools: str | Sequence[str],
+    order: int = 0,
+    timeout: str | float = "5s",
+    security: bool = False,
 ) -> Callable[[F], F]:
+    globs = (tools,) if isinstance(tools, str) else tuple(tools)
+
     def declare(function: F) -> F:
-        made = _declare(
-            moment, function, (tools,) if isinstance(tools, str) else tuple(tools), order, timeout, security
-        )
-        setattr(function, _ATTRIBUTE, made)
+        name = getattr(function, "__qualname__", type(function).__name__)
+        place = place_of(function)
+        try:
+            _check(function, moment, globs)
+            seconds = seconds_of(timeout)
+        except DeclarationError as error:
+            raise DeclarationError(f"hook {name!r} ({place}): {error}") from None
+        path = f"{function.__module__}:{name}"
+        works_async = is_async(function)
+        hook = Hook(path, moment, function, globs, order, seconds, security, works_async, place)
+        setattr(function, _ATTRIBUTE, hook)
         return function
 
     return declare
 
 
-def _declare(
-    moment: Moment,
-    function: Callable[..., Any],
-    tools: tuple[str, ...],
-    order: int,
-    timeout: str | float,
-    security: bool,
-) -> Hook:
-    name, place = getattr(function, "__qualname__", type(function).__name__), place_of(function)
+def _check(function: object, moment: Moment, globs: tuple[str, ...]) -> None:
+    if inspect.isclass(function) or not callable(function):
+        raise DeclarationError("only functions can be hooks")
+    if not globs or not all(globs):
+        raise DeclarationError(f"tools={globs!r}: give a glob over the names of tools, or several: tools='send_*'")
+    if is_generator(function):
+        raise DeclarationError("a hook gives one answer: return it, do not yield")
+    takes = ("call", "ctx") if moment is Moment.PRE else ("call", "result", "ctx")
     try:
-        if inspect.isclass(function) or not callable(function):
-            raise DeclarationError("only functions can be hooks")
-        if not tools or not all(tools):
-            raise DeclarationError(f"tools={tools!r}: give a glob over the names of tools, or several: tools='send_*'")
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise DeclarationError("a hook gives one answer: return it, do not yield")
-        takes = ("call", "ctx") if moment is Moment.PRE else ("call", "result", "ctx")
-        try:
-            inspect.signature(function).bind(*takes)
-        except TypeError:
-            raise DeclarationError(f"a {moment.value}-hook takes ({', '.join(takes)})") from None
-        path = f"{function.__module__}:{name}"
-        return Hook(path, moment, function, tools, order, seconds_of(timeout), security, is_async(function), place)
-    except DeclarationError as error:
-        raise DeclarationError(f"hook {name!r} ({place}): {error}") from None
+        inspect.signature(function).bind(*takes)
+    except TypeError:
+        raise DeclarationError(f"a {moment.value}-hook takes ({', '.join(takes)})") from None
+
+
+pre = partial(_declaring, Moment.PRE)
+"""Declares a function `(call, ctx)` as a hook that runs before calls. Raises DeclarationError."""
+post = partial(_declaring, Moment.POST)
+"""Declares a function `(call, result, ctx)` as a hook that runs after calls. Raises DeclarationError."""

@@ -20,9 +20,14 @@ GOAL: Final = "goal"
 _PATH: Final = re.compile(r"goal|[A-Za-z0-9_-]{1,64}(\[\])?(\.[A-Za-z0-9_-]+(\[\]|\{\})*)+")
 _NAME: Final = re.compile(r"[^.\[\]]+")
 _FROM_RESULT: Final = "x-from-result"
-_NOT_TARGET: Final = "x-not-target"
-_FOREIGN: Final = "x-foreign"
-_MARKS: Final = {_FROM_RESULT: "FromResult", TARGET_MARK: "Target", _NOT_TARGET: "NotTarget", _FOREIGN: "Foreign"}
+NOT_TARGET: Final = "x-not-target"
+FOREIGN: Final = "x-foreign"
+_MARKS: Final = {
+    _FROM_RESULT: "FromResult",
+    TARGET_MARK: "Target",
+    NOT_TARGET: "NotTarget",
+    FOREIGN: "Foreign",
+}
 _SAME_PLACE: Final = ("anyOf", "oneOf", "allOf")
 _KNOWN: Final = frozenset({*_MARKS, "$ref", "$defs", "properties", "items", "prefixItems", *_SAME_PLACE})
 
@@ -60,7 +65,7 @@ class NotTarget:
     @staticmethod
     def __get_pydantic_json_schema__(core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Called by pydantic."""
-        return {**handler(core_schema), _NOT_TARGET: True}
+        return {**handler(core_schema), NOT_TARGET: True}
 
 
 class Foreign:
@@ -69,7 +74,7 @@ class Foreign:
     @staticmethod
     def __get_pydantic_json_schema__(core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Called by pydantic."""
-        return {**handler(core_schema), _FOREIGN: True}
+        return {**handler(core_schema), FOREIGN: True}
 
 
 def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str, ...]]:
@@ -81,92 +86,104 @@ def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str,
     marked = {mark.origins for mark in _marks(core_schema)}
     if not marked:
         return {}
-    if _has_other_names(core_schema):
+    if any(map(_has_other_names, _inside(core_schema))):
         raise DeclarationError(
             "a value with FromResult could be given under another name: take AliasChoices, AliasPath and "
             "populate_by_name away from its parameters"
         )
-    found: dict[str, tuple[str, ...]] = {}
-    for place, said in _places(schema, _FROM_RESULT):
-        for origins in said:
-            if found.setdefault(place, origins) != origins:
-                raise DeclarationError(f"{place} has several FromResult: name its origins in one of them")
-    if dropped := marked - set(found.values()):
+    origins_by_place: dict[str, tuple[str, ...]] = {}
+    for place, marks in _Marked(_FROM_RESULT, schema).places():
+        origins = origins_by_place.setdefault(place, marks[0])
+        if any(mark != origins for mark in marks):
+            raise DeclarationError(f"{place} has several FromResult: name its origins in one of them")
+    if dropped := marked.difference(origins_by_place.values()):
         raise DeclarationError(
             f"{FromResult(*dropped.pop())} would protect nothing: it does not reach the parameters' JSON Schema; "
             "another annotation takes its place there, WithJsonSchema for one"
         )
-    return found
+    return origins_by_place
 
 
-def targets_in(schema: dict[str, Any]) -> tuple[str, ...]:
-    """The places that an author marks with `Target` (C13). Raises DeclarationError."""
-    return tuple(place for place, _ in _places(schema, TARGET_MARK))
-
-
-def not_targets_in(schema: dict[str, Any]) -> tuple[str, ...]:
-    """The places that an author marks with `NotTarget`. Raises DeclarationError."""
-    return tuple(place for place, _ in _places(schema, _NOT_TARGET))
-
-
-def foreign_in(schema: dict[str, Any]) -> tuple[str, ...]:
-    """The places in the data that strangers write. Raises DeclarationError."""
-    return tuple(place for place, _ in _places(schema, _FOREIGN))
+def places_of(mark: str, schema: dict[str, Any]) -> tuple[str, ...]:
+    """The places that an author marks with `Target`, `NotTarget` or `Foreign` (C13). Raises DeclarationError."""
+    return tuple(place for place, _ in _Marked(mark, schema).places())
 
 
 def without_marks(value: Any) -> Any:
     """A schema as it is shown: its readers learn of marks in another way."""
-    if isinstance(value, dict):
-        return {name: without_marks(inner) for name, inner in value.items() if name not in _MARKS}
-    return [without_marks(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [without_marks(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: without_marks(inner) for name, inner in value.items() if name not in _MARKS}
 
 
-def _places(schema: dict[str, Any], mark: str) -> Iterator[tuple[str, Any]]:
-    """Each place of a schema that has the mark, and what it says."""
-    definitions = schema.get("$defs", {})
+class _Marked:
+    """The places of a schema that have a mark, and what each mark says."""
 
-    def find(node: Any, place: str, within: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    def __init__(self, mark: str, schema: dict[str, Any]) -> None:
+        self._mark = mark
+        self._name = _MARKS[mark]
+        self._schema = schema
+        self._definitions: dict[str, Any] = schema.get("$defs", {})
+
+    def places(self) -> Iterator[tuple[str, Any]]:
+        """Each place. Raises DeclarationError for one that cannot be named."""
+        return self._below(self._schema, "", frozenset())
+
+    def _below(self, node: Any, place: str, within: frozenset[str]) -> Iterator[tuple[str, Any]]:
         if not isinstance(node, dict):
             return
-        if mark in node:
-            yield place, node[mark]
-        for inner in (one for key in _SAME_PLACE for one in node.get(key, ())):
-            yield from find(inner, place, within)
-        for name, inner in node.get("properties", {}).items():
-            if _holds(mark, inner, definitions) and not _NAME.fullmatch(name):
-                raise DeclarationError(f"{name!r} holds a {_MARKS[mark]}: give it a name without dots and brackets")
-            yield from find(inner, f"{place}.{name}" if place else name, within)
-        yield from find(node.get("items"), f"{place}[]", within)
-        for number, inner in enumerate(node.get("prefixItems", ())):
-            yield from find(inner, f"{place}[{number}]", within)
-        for key, inner in node.items():
-            if key not in _KNOWN and _holds(mark, inner, definitions):
-                raise DeclarationError(
-                    f"{place}: {_MARKS[mark]} protects nothing here, since its value has no place that can be named; "
-                    "use fields of an object or a list of them, and no dict"
-                )
-        if name := _definition(node):
-            if name not in within:
-                yield from find(definitions[name], place, within | {name})
-            elif _holds(mark, definitions[name], definitions):
-                raise DeclarationError(f"{place}: {name} holds a {_MARKS[mark]} and itself; their places have no end")
+        self._check_rest(node, place)
+        if self._mark in node:
+            yield place, node[self._mark]
+        for inner, inner_place in self._parts(node, place):
+            yield from self._below(inner, inner_place, within)
+        name = _definition(node)
+        defined = self._definitions.get(name)
+        if name not in within:
+            yield from self._below(defined, place, within | {name})
+        elif self._is_in(defined):
+            raise DeclarationError(f"{place}: {name} holds a {self._name} and itself; their places have no end")
 
-    yield from find(schema, "", frozenset())
+    def _parts(self, node: dict[str, Any], place: str) -> Iterator[tuple[Any, str]]:
+        """What stands inside, each with its place."""
+        for key in _SAME_PLACE:
+            for branch in node.get(key, ()):
+                yield branch, place
+        for name, inner in node.get("properties", {}).items():
+            if self._is_in(inner) and not _NAME.fullmatch(name):
+                raise DeclarationError(f"{name!r} holds a {self._name}: give it a name without dots and brackets")
+            yield inner, f"{place}.{name}" if place else name
+        yield node.get("items"), f"{place}[]"
+        for number, inner in enumerate(node.get("prefixItems", ())):
+            yield inner, f"{place}[{number}]"
+
+    def _check_rest(self, node: dict[str, Any], place: str) -> None:
+        rest = [inner for key, inner in node.items() if key not in _KNOWN]
+        if self._is_in(rest):
+            raise DeclarationError(
+                f"{place}: {self._name} protects nothing here, since its value has no place that can be named; "
+                "use fields of an object or a list of them, and no dict"
+            )
+
+    def _is_in(self, node: Any, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether it has the mark, at any depth."""
+        if isinstance(node, list):
+            return any(self._is_in(inner, seen) for inner in node)
+        if not isinstance(node, dict):
+            return False
+        if self._mark in node or self._is_in(list(node.values()), seen):
+            return True
+        name = _definition(node)
+        if name in seen:
+            return False
+        inside = self._definitions.get(name)
+        return self._is_in(inside, seen | {name})
 
 
 def _definition(node: dict[str, Any]) -> str:
     return str(node.get("$ref", "")).rpartition("/")[2]
-
-
-def _holds(mark: str, node: Any, definitions: dict[str, Any], seen: frozenset[str] = frozenset()) -> bool:
-    if isinstance(node, list):
-        return any(_holds(mark, inner, definitions, seen) for inner in node)
-    if not isinstance(node, dict):
-        return False
-    if mark in node or any(_holds(mark, inner, definitions, seen) for inner in node.values()):
-        return True
-    name = _definition(node)
-    return name in definitions and name not in seen and _holds(mark, definitions[name], definitions, seen | {name})
 
 
 def _inside(core: Any) -> Iterator[Any]:
@@ -174,28 +191,26 @@ def _inside(core: Any) -> Iterator[Any]:
     yield core
     if isinstance(core, dict):
         outgoing = ("serialization", "computed_fields") if isinstance(core.get("type"), str) else ()
-        for key, inner in core.items():
-            if key not in outgoing:
-                yield from _inside(inner)
-    elif isinstance(core, list | tuple):
-        for inner in core:
-            yield from _inside(inner)
+        parts = [inner for key, inner in core.items() if key not in outgoing]
+    else:
+        parts = list(core) if isinstance(core, list | tuple) else []
+    for inner in parts:
+        yield from _inside(inner)
 
 
 def _marks(core: Any) -> Iterator[FromResult]:
-    for one in _inside(core):
-        owner = getattr(one, "__self__", None)
-        if isinstance(one, FromResult):
-            raise DeclarationError(f"{one} belongs in the type, not after it: Annotated[str, {one}]")
+    for part in _inside(core):
+        owner = getattr(part, "__self__", None)
+        if isinstance(part, FromResult):
+            raise DeclarationError(f"{part} belongs in the type, not after it: Annotated[str, {part}]")
         if isinstance(owner, FromResult):
             yield owner
 
 
 def _has_other_names(core: Any) -> bool:
-    for one in _inside(core):
-        if isinstance(one, dict):
-            config = one.get("config") or {}
-            by_name = config.get("populate_by_name") or config.get("validate_by_name")
-            if by_name or isinstance(one.get("validation_alias"), list):
-                return True
-    return False
+    """Whether a value could be given under another name than the one in the JSON Schema."""
+    if not isinstance(core, dict):
+        return False
+    config = core.get("config") or {}
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+    return bool(by_name) or isinstance(core.get("validation_alias"), list)

@@ -7,8 +7,9 @@ is no object by its type is wrapped as `{"value": ...}`.
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model, model_validator
@@ -16,11 +17,12 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
+from haltpoint.contracts.doors import TARGET_MARK
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
-from haltpoint.tools.provenance import foreign_in, not_targets_in, origins_in, targets_in, without_marks
+from haltpoint.tools.provenance import FOREIGN, NOT_TARGET, origins_in, places_of, without_marks
 
 Function = Callable[..., Any]
 Groups = tuple[tuple[str, ...], ...]
@@ -40,8 +42,7 @@ class _PlainSchema(GenerateJsonSchema):
 class Inputs:
     """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field.
 
-    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7);
-    `unguarded`: it has one that a model may set, though the tool has effects.
+    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7).
     """
 
     model: type[BaseModel]
@@ -52,7 +53,6 @@ class Inputs:
     targets: tuple[str, ...] = ()
     not_targets: tuple[str, ...] = ()
     confirms: bool = False
-    unguarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class Output:
     foreign: tuple[str, ...] = ()
 
 
-def hints_of(function: Function, local_names: Mapping[str, Any]) -> dict[str, Any]:
+def hints_of(function: Function) -> dict[str, Any]:
     """The resolved type hints of a function or callable object. Raises DeclarationError."""
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
-        return get_type_hints(target, localns=dict(local_names), include_extras=True)
+        return get_type_hints(target, include_extras=True)
     except NameError as error:
         raise DeclarationError(f"a type hint cannot be resolved: {error}") from error
 
@@ -86,93 +86,115 @@ def place_of(function: Function) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))
 
 
+def is_async(function: Function) -> bool:
+    """Whether calling it gives something to await."""
+    called = getattr(function, "__call__", None)  # noqa: B004 - the method of a callable object
+    return any(map(inspect.iscoroutinefunction, (function, called)))
+
+
+def is_generator(function: Function) -> bool:
+    """Whether it yields."""
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
 def read_inputs(
     function: Function, hints: Mapping[str, Any], *, read_only: bool = False, one_of: Groups = ()
 ) -> Inputs:
-    """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` unless
-    `confirmed_is_own`. Of each group in `one_of` a call has to give a parameter. Raises DeclarationError.
+    """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` of a tool that is
+    not `read_only`. Of each group in `one_of` a call has to give a parameter. Raises DeclarationError.
     """
-    confirms = False
-    fields: dict[str, Any] = {}
-    names: dict[str, str] = {}
-    context: str | None = None
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+    if is_generator(function):
         raise DeclarationError("a tool gives one result: return it, do not yield")
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD and parameter.kind is not parameter.KEYWORD_ONLY:
-            raise DeclarationError(
-                f"parameter {name!r} cannot be described to a model: use named parameters, "
-                "no *args, no **kwargs and none that are positional-only"
-            )
-        hint = hints.get(name)
-        if (name == "ctx" and hint is None) or hint is Ctx or get_origin(hint) is Ctx:
-            if context is not None:
-                raise DeclarationError(f"parameters {context!r} and {name!r} are both the context")
-            context = name
+    parameters = dict(inspect.signature(function).parameters)
+    for parameter in parameters.values():
+        _check_kind(parameter)
+    context = _context_of(parameters, hints)
+    parameters.pop(context or "", None)
+    confirms = not read_only and _is_confirmed(parameters.get(CONFIRMED), hints)
+    if confirms:
+        del parameters[CONFIRMED]
+    names = {f"arg_{number}": name for number, name in enumerate(parameters)}
+    fields = {field: _field(parameters[name], hints) for field, name in names.items()}
+    model, marked, core_schema = _model(fields, one_of, names.values())
+    return Inputs(
+        model=model,
+        names=names,
+        context=context,
+        schema=without_marks(marked),
+        provenance=origins_in(marked, core_schema),
+        targets=places_of(TARGET_MARK, marked),
+        not_targets=places_of(NOT_TARGET, marked),
+        confirms=confirms,
+    )
+
+
+def _check_kind(parameter: inspect.Parameter) -> None:
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise DeclarationError(
+            f"parameter {parameter.name!r} cannot be described to a model: use named parameters, "
+            "no *args, no **kwargs and none that are positional-only"
+        )
+
+
+def _context_of(parameters: Iterable[str], hints: Mapping[str, Any]) -> str | None:
+    """The name of the parameter that is the context: of type Ctx, or `ctx` without a type."""
+    context = None
+    for name in parameters:
+        if not _is_context(name, hints.get(name)):
             continue
-        if name == CONFIRMED and not read_only and _is_false(hint, parameter.default):
-            confirms = True
-            continue
-        if hint is None:
-            raise DeclarationError(f"parameter {name!r} has no type hint: a model needs to know what to write")
-        field = f"arg_{len(fields)}"
-        names[field] = name
-        fields[field] = _field(name, hint, parameter.default)
+        if context is not None:
+            raise DeclarationError(f"parameters {context!r} and {name!r} are both the context")
+        context = name
+    return context
+
+
+def _is_context(name: str, hint: Any) -> bool:
+    if hint is None:
+        return name == "ctx"
+    return Ctx in (hint, get_origin(hint))
+
+
+def _is_confirmed(parameter: inspect.Parameter | None, hints: Mapping[str, Any]) -> bool:
+    """Whether it is a bool that is false unless it is given."""
+    if parameter is None:
+        return False
+    hint: Any = hints.get(parameter.name)
+    default = parameter.default
+    if get_origin(hint) is Annotated:
+        hint = hint.__origin__
+    if isinstance(default, FieldInfo):
+        default = default.default
+    return hint is bool and default is False
+
+
+def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
+    name, default = parameter.name, parameter.default
+    hint = hints.get(name)
+    if hint is None:
+        raise DeclarationError(f"parameter {name!r} has no type hint: a model needs to know what to write")
+    if isinstance(default, FieldInfo):
+        return Annotated[hint, default], Field(alias=name)
+    if default is parameter.empty:
+        return hint, Field(alias=name)
+    return hint, Field(default, alias=name)
+
+
+def _model(
+    fields: dict[str, Any], one_of: Groups, names: Collection[str]
+) -> tuple[type[BaseModel], dict[str, Any], Any]:
+    """The model of the parameters, its JSON Schema with marks, and pydantic's own."""
+    config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names))
     try:
-        config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names.values()))
         model = create_model("Arguments", __config__=config, __validators__=_check(one_of), **fields)
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
-    for name in schema.get("required", ()):
-        if any(name in group for group in one_of):
-            raise DeclarationError(f"one_of={one_of!r}: every call gives {name}: give it a default, or leave it out")
-    origins = origins_in(schema, adapter.core_schema)
-    unguarded = not read_only and '"boolean"' in json.dumps(schema.get("properties", {}).get(CONFIRMED))
-    targets, not_targets = targets_in(schema), not_targets_in(schema)
-    return Inputs(model, names, context, without_marks(schema), origins, targets, not_targets, confirms, unguarded)
-
-
-def read_output(hints: Mapping[str, Any]) -> Output:
-    """What the return annotation promises. Raises DeclarationError."""
-    hint = hints.get("return", Any)
-    if hint is ToolResult:
-        hint = Any
-    elif get_origin(hint) is ToolResult:
-        hint = get_args(hint)[0]
-    if hint in (Any, object, None, type(None)):
-        return Output()
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(hint)
-        marked = _schema_of(adapter, "serialization")
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
-    schema, foreign = without_marks(marked), foreign_in(marked)
-    numbers = '"number"' in json.dumps(schema)
-    if _is_object(schema, schema.get("$defs", {})):
-        fields = frozenset(fields_in(schema, schema.get("$defs", {})))
-        return Output(adapter, schema, numbers=numbers, foreign=foreign, fields=fields)
-    definitions = schema.pop("$defs", None)
-    wrapping = {"type": "object", "properties": {WRAP: schema}, "required": [WRAP]}
-    whole = {**wrapping, "$defs": definitions} if definitions else wrapping
-    places = tuple(f"{WRAP}{'' if place[:1] in ('', '[') else '.'}{place}" for place in foreign)
-    return Output(adapter, whole, wrapped=True, numbers=numbers, foreign=places)
-
-
-def _is_false(hint: Any, default: Any) -> bool:
-    """Whether a parameter is a bool that is false unless it is given."""
-    if get_origin(hint) is Annotated:
-        hint = hint.__origin__
-    return hint is bool and (default.default if isinstance(default, FieldInfo) else default) is False
-
-
-def fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the fields of an object, of any branch of a union."""
-    if reference := schema.get("$ref"):
-        return fields_in(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
-    branches = schema.get("anyOf") or schema.get("oneOf") or ()
-    return (*schema.get("properties", ()), *(name for one in branches for name in fields_in(one, definitions)))
+    choices = chain.from_iterable(one_of)
+    for name in set(choices).intersection(schema.get("required", ())):
+        words = f"every call gives {name}: give it a default, or leave it out"
+        raise DeclarationError(f"one_of_parameters={one_of!r}: {words}")
+    return model, schema, adapter.core_schema
 
 
 def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
@@ -180,7 +202,8 @@ def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
     for group in groups:
         if len(group) < 2 or not set(group) <= set(names):
             known = ", ".join(names) or "none"
-            raise DeclarationError(f"one_of={groups!r}: give groups of its parameters ({known}), as (('slug', 'id'),)")
+            words = f"give groups of its parameters ({known}), as (('slug', 'id'),)"
+            raise DeclarationError(f"one_of_parameters={groups!r}: {words}")
     rules = [{"anyOf": [{"required": [name]} for name in group]} for group in groups]
     return {"allOf": rules} if rules else {}
 
@@ -197,31 +220,72 @@ def _check(groups: Groups) -> dict[str, Any]:
     return {"given": model_validator(mode="before")(given)} if groups else {}
 
 
-def _field(name: str, hint: Any, default: Any) -> tuple[Any, Any]:
-    if isinstance(default, FieldInfo):
-        return Annotated[hint, default], Field(alias=name)
-    if default is inspect.Parameter.empty:
-        return hint, Field(alias=name)
-    return hint, Field(default, alias=name)
+def read_output(hints: Mapping[str, Any]) -> Output:
+    """What the return annotation promises. Raises DeclarationError."""
+    hint = hints.get("return", Any)
+    if get_origin(hint) is ToolResult:
+        hint = get_args(hint)[0]
+    if hint in (Any, object, None, type(None), ToolResult):
+        return Output()
+    adapter: TypeAdapter[Any]
+    try:
+        adapter = TypeAdapter(hint)
+        marked = _schema_of(adapter, "serialization")
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
+    foreign = places_of(FOREIGN, marked)
+    schema = without_marks(marked)
+    definitions = schema.get("$defs", {})
+    if _is_object(schema, definitions):
+        output = Output(adapter, schema, foreign=foreign)
+        fields = frozenset(fields_in(schema, definitions))
+    else:
+        output = Output(adapter, _wrapped(schema), wrapped=True, foreign=tuple(map(_in_wrap, foreign)))
+        fields = frozenset()
+    return replace(output, fields=fields, numbers='"number"' in json.dumps(schema))
+
+
+def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of `{"value": ...}` around what has this schema."""
+    inner = dict(schema)
+    definitions = inner.pop("$defs", None)
+    whole = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
+    return {**whole, "$defs": definitions} if definitions else whole
+
+
+def _in_wrap(place: str) -> str:
+    """A place in the data, as it is in `{"value": ...}`."""
+    if place[:1] in ("", "["):
+        return f"{WRAP}{place}"
+    return f"{WRAP}.{place}"
+
+
+def fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the fields of an object, of any branch of a union."""
+    here, branches = _resolved(schema, definitions)
+    inside = (name for branch in branches for name in fields_in(branch, definitions))
+    return (*here.get("properties", ()), *inside)
+
+
+def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+    """Whether every value that fits is a JSON object."""
+    here, branches = _resolved(schema, definitions)
+    if branches:
+        return all(_is_object(branch, definitions) for branch in branches)
+    return here.get("type") == "object"
+
+
+def _resolved(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
+    """A schema behind its references, and the branches of its union."""
+    while reference := schema.get("$ref"):
+        name = str(reference).rpartition("/")[2]
+        schema = definitions.get(name, {})
+    return schema, schema.get("anyOf") or schema.get("oneOf") or ()
 
 
 def _schema_of(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> dict[str, Any]:
     schema = adapter.json_schema(mode=mode, schema_generator=_PlainSchema)
     schema.pop("title", None)
     return schema
-
-
-def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
-    """Whether every value that fits is a JSON object."""
-    if reference := schema.get("$ref"):
-        return _is_object(definitions.get(str(reference).rpartition("/")[2], {}), definitions)
-    if branches := schema.get("anyOf") or schema.get("oneOf"):
-        return all(_is_object(branch, definitions) for branch in branches)
-    return schema.get("type") == "object"
-
-
-def is_async(function: Function) -> bool:
-    """Whether calling it gives something to await."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - the method of a callable object
-    )

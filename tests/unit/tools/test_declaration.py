@@ -206,6 +206,7 @@ def test_a_timeout_is_seconds_or_words(given: str | float, seconds: float) -> No
 
 def test_what_somebody_else_wrote_is_registered_for_the_module_that_says_so() -> None:
     module = ModuleType("tools_of_somebody")
+    module.__file__ = "somebody.py"
     source = "from haltpoint.tools import register\n\nregister(textwrap_shorten, name='cut', read_only=True)"
 
     def shorten(text: str, width: int) -> str:

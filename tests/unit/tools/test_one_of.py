@@ -1,4 +1,4 @@
-"""`@tool(one_of=...)`: of each group of parameters a call gives one. Models, the executor and the worker know it."""
+"""`@tool(one_of_parameters=...)`: of each group of parameters a call gives one, as all who read it know."""
 
 import json
 
@@ -11,7 +11,7 @@ from haltpoint.tools.declaration import Tool
 from haltpoint_planner.prompting import tool_forms
 
 
-@tool(name="getPage", read_only=True, one_of=(("slug", "id"),))
+@tool(name="getPage", read_only=True, one_of_parameters=(("slug", "id"),))
 def get_page(slug: str | None = None, id: str | None = None, include_content: bool = False) -> str:
     """Get a page."""
     return f"{slug or id} {include_content}"
@@ -54,14 +54,18 @@ def test_models_read_it_in_words_since_providers_refuse_rules_about_the_whole() 
 
 @pytest.mark.parametrize("groups", [(("slug", "name"),), ("slug", "id"), (("slug",),)])
 def test_a_group_that_names_no_parameters_is_refused(groups: tuple[tuple[str, ...], ...]) -> None:
-    with pytest.raises(DeclarationError, match=r"find_page.*one_of=.*give groups of its parameters \(slug, id\)"):
+    with pytest.raises(
+        DeclarationError, match=r"find_page.*one_of_parameters=.*give groups of its parameters \(slug, id\)"
+    ):
 
-        @tool(one_of=groups)
+        @tool(one_of_parameters=groups)
         def find_page(slug: str = "", id: str = "") -> None: ...
 
 
 def test_a_group_with_a_parameter_that_every_call_gives_is_refused() -> None:
-    with pytest.raises(DeclarationError, match=r"find_page.*one_of=.*every call gives slug: give it a default"):
+    with pytest.raises(
+        DeclarationError, match=r"find_page.*one_of_parameters=.*every call gives slug: give it a default"
+    ):
 
-        @tool(one_of=(("slug", "id"),))
+        @tool(one_of_parameters=(("slug", "id"),))
         def find_page(slug: str, id: str = "") -> None: ...

@@ -179,7 +179,7 @@ def _words(error: ValidationError) -> str:
 
 
 def _only_requires(error: ValidationError) -> bool:
-    """Whether it is a choice between members, none of which is given (`@tool(one_of=...)`)."""
+    """Whether it is a choice between members, none of which is given (`@tool(one_of_parameters=...)`)."""
     return error.validator == "anyOf" and {one.validator for one in error.context or ()} == {"required"}
 
 

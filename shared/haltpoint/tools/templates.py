@@ -1,0 +1,58 @@
+"""Texts with names in braces: `says="Message to {name}: {content}"` reports a call of the tool as done (CONTRACT F1),
+`effect_key="refund:{payment_id}"` names the one effect of a call, whichever chain asks for it (E6).
+"""
+
+from collections.abc import Collection, Mapping
+from string import Formatter
+from typing import Any, Final
+
+from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.signature import fields_in
+
+_SAYS: Final = 'write it like says="Message to {name}: {content}"'
+_EFFECT_KEY: Final = "write it like effect_key='refund:{payment_id}'"
+
+
+def checked_says(says: str | None, parameters: Mapping[str, Any], result: Mapping[str, Any] | None) -> str | None:
+    """The words, if each name in them is one of a parameter or of a field of the result. Raises DeclarationError."""
+    if says is None:
+        return None
+    schema = result or {}
+    fields = fields_in(schema, schema.get("$defs", {}))
+    known = dict.fromkeys((*parameters.get("properties", {}), *fields))
+    stranger = "neither a parameter nor a field of the declared result"
+    _names_in(says, f"says={says!r}", _SAYS, known, stranger)
+    return says
+
+
+def checked_effect_key(key: str | None, parameters: Mapping[str, Any]) -> str | None:
+    """The key, if each name in it is one of a parameter. Raises DeclarationError."""
+    if key is None:
+        return None
+    declared = f"effect_key={key!r}"
+    known = parameters.get("properties", {})
+    names = _names_in(key, declared, _EFFECT_KEY, known, "not a parameter")
+    if not names:
+        raise DeclarationError(f"{declared} names no parameter, so only one call would ever run; {_EFFECT_KEY}")
+    return key
+
+
+def _names_in(text: object, declared: str, form: str, known: Collection[str], stranger: str) -> list[str]:
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        raise DeclarationError(f"{declared}: {form}, in one line")
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise DeclarationError(f"{declared}: {error}; {form}") from None
+    names = []
+    for _, name, how, conversion in parts:
+        if name is None:
+            continue
+        if name not in known or how or conversion:
+            there_are = ", ".join(known) or "none"
+            raise DeclarationError(
+                f"{declared}: {{{name}}} is {stranger}; there are: {there_are}. "
+                "Name it alone, without a path or a format"
+            )
+        names.append(name)
+    return names
