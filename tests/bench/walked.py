@@ -9,7 +9,7 @@ busy machine heartbeats and renewals fall into many, and what a step enters by i
 import asyncio
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
@@ -59,7 +59,7 @@ class Steps:
             self.inside = None
         if event not in ("call", "c_call"):
             return
-        entered = code if event == "call" and code.co_filename.startswith(_OURS) else None
+        entered = code if event == "call" and is_ours(code) else None
         if entered is not None and frame is not self.began and _name(entered).endswith(self.first):
             self.began = frame  # a coroutine enters it again each time it is resumed
             self.rounds.append([])
@@ -70,25 +70,31 @@ class Steps:
 
     def usual(self) -> Walked:
         """The round at the lower quartile, by what is entered: one plain action."""
-        return _sum(self._plain())
+        return walked(self._plain())
 
     def names(self) -> list[str]:
         """Its functions, in the order in which they are entered."""
         return list(dict.fromkeys(_name(code) for code in self._plain() if code is not None and _counts(code)))
 
     def _plain(self) -> list[CodeType | None]:
-        return sorted(self.rounds, key=_sum)[len(self.rounds) // 4]
+        return sorted(self.rounds, key=walked)[len(self.rounds) // 4]
 
 
 def _name(code: CodeType) -> str:
     return f"{code.co_filename} {code.co_qualname}"
 
 
+def is_ours(code: CodeType) -> bool:
+    """Whether code is of the product."""
+    return code.co_filename.startswith(_OURS)
+
+
 def _counts(code: CodeType) -> bool:
     return code.co_name not in ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 
 
-def _sum(one: list[CodeType | None]) -> Walked:
+def walked(one: Sequence[CodeType | None]) -> Walked:
+    """What was entered, counted."""
     ours = {code for code in one if code is not None and _counts(code)}
     return Walked(len(ours), len({code.co_filename for code in ours}), len(one))
 

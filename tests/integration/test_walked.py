@@ -4,7 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.walked import PATHS, Steps, measure
+from tests.bench.walked import PATHS, Steps, Walked, measure
+from tests.bench.walked_decisions import decisions
+
+BARS = {
+    "plan.drafted": (75, 20),
+    "a proposal, read-only": (87, 25),
+    "a proposal, effect, one FromResult": (138, 30),
+    "answer.drafted": (32, 13),
+    "tool.completed that asks": (23, 9),
+    "human.answered, a choice": (78, 24),
+    "literal tool.completed": (56, 20),
+}
+"""Functions and files, which may only fall."""
 
 
 @pytest.mark.parametrize(
@@ -16,3 +28,15 @@ def test_one_plain_action_walks_few_functions(path: str, functions: int, files: 
     usual = walked.usual()
     assert usual.functions <= functions, walked.names()
     assert usual.files <= files, walked.names()
+
+
+@pytest.fixture(scope="module")
+def walks() -> dict[str, Walked]:
+    return decisions()
+
+
+@pytest.mark.parametrize("kind", BARS)
+def test_one_decision_walks_few_functions(walks: dict[str, Walked], kind: str) -> None:
+    functions, files = BARS[kind]
+    assert walks[kind].functions <= functions
+    assert walks[kind].files <= files

@@ -1,5 +1,6 @@
 """What a model may call (CONTRACT C3, C15), and whether a task can be done and a plan be carried out (C1)."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
@@ -12,7 +13,7 @@ from haltpoint.chain.model.references import Reference, reached, references, wri
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Handed, Mode, Task
 
@@ -82,15 +83,11 @@ def _called(spec: ToolSpec | None) -> list[str]:
     return [call.tool for step in steps for call in step.actions]
 
 
-def without_confirmed(call: ProposedCall, tools: Tools) -> ProposedCall:
-    """The call without `confirmed` where only the runtime sets it (B7): what a model says is no approval."""
-    spec = tools.get(call.tool)
-    if spec is None or CONFIRMED not in call.arguments:
-        return call
+def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments without `confirmed`, which only the runtime sets (B7), unless it is a parameter for models, too."""
     if CONFIRMED in spec.parameters.get("properties", ()):
-        return call
-    arguments = {name: value for name, value in call.arguments.items() if name != CONFIRMED}
-    return ProposedCall(tool=call.tool, arguments=arguments)
+        return arguments
+    return {name: value for name, value in arguments.items() if name != CONFIRMED}
 
 
 def call_form(spec: ToolSpec) -> str:
@@ -111,9 +108,7 @@ def _placeholder(name: str, schema: Any) -> Any:
 
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence, not all of very many: what a model is told has to fit into a message."""
-    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    shown = ", ".join(names[:_MOST_NAMES]) or "none"
-    return shown + more
+    return ", ".join(names[:_MOST_NAMES]) or "none"
 
 
 @value
@@ -216,10 +211,10 @@ def _action_faults(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
         spec = tools.get(call.tool)
         if spec is not None:
             places = [place for place, _ in referred]
-            plain = without_confirmed(call, tools)
-            for fault in human_tool.call_faults(spec, plain.arguments, places):
+            plain = without_confirmed(spec, call.arguments)
+            for fault in human_tool.call_faults(spec, plain, places):
                 yield f"actions[{number}] {call.tool}: {fault}"
-            if plain is not call:
+            if len(plain) < len(call.arguments):
                 words = f"leave out {CONFIRMED}: it is set only when a person has approved this call"
                 yield f"actions[{number}] {call.tool}: {words}"
 
@@ -242,15 +237,12 @@ def _shape_faults(plan: Plan, most: int) -> list[PlanFault]:
         faults.append(PlanFault(None, "the plan has no steps"))
     if len(plan.steps) > most:
         faults.append(PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed"))
-    waits: dict[str, tuple[str, ...]] = {}
-    for step in plan.steps:
-        if step.id in waits:
-            faults.append(PlanFault(step.id, "another step has the same id"))
-        waits[step.id] = step.dependencies
-    for step in plan.steps:
-        unknown_steps = [name for name in step.dependencies if name not in waits]
-        words = [f"depends on {name!r}, which is not a step of the plan" for name in unknown_steps]
-        faults += [PlanFault(step.id, fault) for fault in words]
+    waits = {step.id: step.dependencies for step in plan.steps}
+    times = Counter(step.id for step in plan.steps)
+    faults += [PlanFault(name, "another step has the same id") for name in times if times[name] > 1]
+    for name, dependencies in waits.items():
+        strange = [other for other in dependencies if other not in waits]
+        faults += [PlanFault(name, f"depends on {other!r}, which is not a step of the plan") for other in strange]
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:

@@ -29,6 +29,7 @@ SPEC: Final = ToolSpec(
                 "items": {"type": "string", "minLength": 1, "maxLength": 200},
                 "minItems": 1,
                 "maxItems": 20,
+                "uniqueItems": True,
                 "description": "answers to choose from, in words",
             },
             "schema": {"type": "object", "description": "a JSON Schema, when the answer is a form"},
@@ -49,23 +50,9 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
     return {**tools, NAME: SPEC, END_STEP: end_tool.SPEC}
 
 
-def _alike(words: Any) -> str:
-    return " ".join(str(words).casefold().split())
-
-
 def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
-    """What is wrong with the arguments of a call of any tool; of a question also with its options and its form."""
+    """What is wrong with the arguments of a call of any tool; of a question also with the form that it asks for."""
     faults = argument_faults(spec, arguments, unknown)
-    return faults or (question_faults(arguments) if spec.name == NAME else ())
-
-
-def question_faults(arguments: Any) -> tuple[str, ...]:
-    """What is wrong with the options that a question offers, or with the form that it asks for. Options are told apart
-    by their words, in whatever spacing and case (B1).
-    """
-    if not isinstance(arguments, dict):
-        return ()
-    options, form = arguments.get("options", ()), arguments.get("schema")
-    if isinstance(options, list) and len(set(map(_alike, options))) < len(options):
-        return ("arguments.options: an option appears twice; all options must differ",)
-    return () if form is None else form_faults(form, "arguments.schema")
+    if faults or spec.name != NAME or "schema" not in arguments:
+        return faults
+    return form_faults(arguments["schema"], "arguments.schema")

@@ -52,7 +52,7 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
     read by the schema, and each value with an origin has the spelling of that origin (C9).
     """
     spec = work.world.spec(call.tool)
-    arguments = read_arguments(spec, without_confirmed(call, work.world.tools).arguments)
+    arguments = read_arguments(spec, without_confirmed(spec, call.arguments))
     checked = CheckedCall(work, index, spec, arguments)
     return values.respelled(checked) if spec.provenance else checked
 
@@ -73,21 +73,16 @@ def judge(call: CheckedCall) -> Verdict:
     return AskFirst(tuple(reasons)) if reasons else GO
 
 
-def _known(call: CheckedCall) -> Verdict:
-    tools = call.work.world.tools
-    if call.spec.name in tools:
-        return GO
-    return refuse(call, unknown(call.spec.name, tools), Violation.UNKNOWN_TOOL)
-
-
 def _allowed(call: CheckedCall) -> Verdict:
-    work, tool = call.work, call.spec.name
-    step = work.steps[call.index]
-    if not may_call(step, call.spec, call.mode, work.task):
-        names = listed(callable_tools(step, work.world.tools, call.mode, work.task))
-        words = f"{tool} may not be called in step {step.id!r}. Tools that may be called here: {names}."
-        return refuse(call, words)
-    return GO
+    work, spec = call.work, call.spec
+    step, tools = work.steps[call.index], work.world.tools
+    if spec.name not in tools:
+        return refuse(call, unknown(spec.name, tools), Violation.UNKNOWN_TOOL)
+    if may_call(step, spec, call.mode, work.task):
+        return GO
+    names = listed(callable_tools(step, tools, call.mode, work.task))
+    words = f"{spec.name} may not be called in step {step.id!r}. Tools that may be called here: {names}."
+    return refuse(call, words)
 
 
 def _handed_on(call: CheckedCall) -> Verdict:
@@ -118,7 +113,6 @@ def _repaired(call: CheckedCall) -> Verdict:
 
 
 JUDGES: Final = (
-    Judge(_known, ALWAYS),
     Judge(_allowed, ALWAYS),
     Judge(_handed_on, ALWAYS, lambda spec: spec.kind is ToolKind.AGENT),
     Judge(_form, ALWAYS),

@@ -139,8 +139,9 @@ def _unknown_targets(call: CheckedCall, arguments: Any) -> dict[tuple[str, str],
     unknown: dict[tuple[str, str], Marked] = {}
     for mark in call.spec.targets:
         for value in values_at_mark(arguments, mark):
-            allowed = _is_default(call.spec, value) or _is_granted(call, value)
-            if not allowed and call.known.whole(value.value) is None:
+            if call.known.whole(value.value) is not None:
+                continue
+            if not _is_default(call.spec, value) and not _is_granted(call, value):
                 unknown[value.place, value.form] = value
     return unknown
 
