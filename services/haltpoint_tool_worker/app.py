@@ -21,7 +21,7 @@ from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, load
-from haltpoint_tool_worker.results.action_line import action_line
+from haltpoint_tool_worker.results.action_line import log_action
 from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.running.slots import Slots
 
@@ -69,7 +69,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         receipt_store,
         DeadLetters(calls, topology),
         here.stopping.is_set,
-        action_line(settings.log.actions),
+        log_action if settings.log.actions == "on" else None,
     )
     heartbeat = Heartbeat(here, handlers, limits, process.leave)
     _announce_effects(registry)

@@ -25,7 +25,6 @@ from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.results.action_line import Tell
 from haltpoint_tool_worker.results.redaction import PRIVATE
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.slots import Slots
@@ -54,7 +53,7 @@ class Handlers:
         receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         stopping: Callable[[], bool],
-        tell: Tell | None = None,
+        tell: Callable[[Job, Finished], None] | None = None,
     ) -> None:
         self.slots = slots
         self._pipeline = pipeline

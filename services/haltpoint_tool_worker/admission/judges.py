@@ -15,7 +15,6 @@ from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, SourceKind
-from haltpoint.contracts.results import HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx
 from haltpoint.tools.hooks import Hook
@@ -91,10 +90,7 @@ class Judges:
         return None
 
     async def _origins(self, case: Case) -> Refusal | None:
-        """Whether every value has an origin in the receipts that the order names (H3).
-
-        The words name the hooks that have changed the arguments: the model may have done as it should.
-        """
+        """Whether every value has an origin in the receipts that the order names (H3)."""
         spec, request = case.tool.spec, case.job.request
         if request.unasked is not None or not spec.provenance:
             return None
@@ -104,9 +100,6 @@ class Judges:
             return None
         origin = in_words(spec.provenance[place])
         words = f"its {place} must come from {origin}, and no result of this chain holds the value"
-        changed = [hook.name for hook in case.records if hook.verdict is HookVerdict.MODIFY]
-        if changed:
-            words += f" that it has since {', '.join(changed)} changed the arguments"
         case.records.append(builtin.refused_by(builtin.PROVENANCE))
         return case.refused(not_called(spec.name, words))
 
@@ -169,19 +162,14 @@ class Judges:
 
 def _known(case: Case, receipts: Mapping[str, Action]) -> Known:
     """What is known of the values of a call: by its order, those in the user's words and those that a person wrote."""
-    job, spec = case.job, case.tool.spec
-    sources = job.request.sources or {}
-    words: list[str] = []
-    written: list[Any] = []
-    for marked in marked_values(spec, from_json(job.arguments or "{}")):
+    sources = case.job.request.sources or {}
+    values: dict[SourceKind, list[Any]] = {SourceKind.GOAL: [], SourceKind.PERSON: []}
+    for marked in marked_values(case.tool.spec, case.proposed):
         source = sources.get(marked.place)
-        if source is None:
-            continue
-        if source.source is SourceKind.GOAL:
-            words.append(str(marked.value))
-        if source.source is SourceKind.PERSON:
-            written.append(marked.value)
-    return Known(words, receipts, job.request.context, written)
+        if source is not None:
+            values.setdefault(source.source, []).append(marked.value)
+    words = [str(value) for value in values[SourceKind.GOAL]]
+    return Known(words, receipts, case.job.request.context, values[SourceKind.PERSON])
 
 
 def _changed(case: Case) -> Reason:

@@ -41,7 +41,7 @@ def _in_snake_case(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields:
     fields = {}
     for key, value in raw.items():
         if isinstance(key, str) and key not in declared and value is not None:
-            fields[words_of(key)] = value
+            fields[words_of(key)] = value[:MESSAGE] if isinstance(value, str) else value
     return fields
 
 
@@ -67,22 +67,20 @@ def _error(fields: Fields) -> Fields:
     words = [str(text)[:MESSAGE] for text in (inner, fields.get("message")) if text]
     kind = str(fields.get("error_type")).upper()
     is_typed = kind in ErrorType.__members__
-    error: Fields = {
+    names = fields.get("invalid_fields")
+    usable = {
+        "recoverable": isinstance(fields.get("recoverable"), bool),
+        "suggestion": _are_texts(fields.get("suggestion")),
+        "retry_after": _is_time(fields.get("retry_after")),
+        "no_effect": fields.get("no_effect") is True,
+    }
+    return {
         "error_type": kind if is_typed else ErrorType.UNKNOWN,
         "message": ": ".join(dict.fromkeys(words)) or _NO_REASON,
         "recoverable": None if is_typed else True,
+        "invalid_fields": [str(name)[:MESSAGE] for name in names] if isinstance(names, list) else [],
+        **{name: fields[name] for name, is_usable in usable.items() if is_usable},
     }
-    if isinstance(fields.get("recoverable"), bool):
-        error["recoverable"] = fields["recoverable"]
-    if _are_texts(fields.get("suggestion")):
-        error["suggestion"] = fields["suggestion"][:MESSAGE]
-    if isinstance(fields.get("invalid_fields"), list | tuple):
-        error["invalid_fields"] = [str(name)[:MESSAGE] for name in fields["invalid_fields"][:50]]
-    if _is_time(fields.get("retry_after")):
-        error["retry_after"] = fields["retry_after"]
-    if fields.get("no_effect") is True:
-        error["no_effect"] = True
-    return error
 
 
 def _are_texts(*values: object) -> bool:

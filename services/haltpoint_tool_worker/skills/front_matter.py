@@ -1,7 +1,7 @@
 """The YAML between the two `---` lines of a SKILL.md, read by PyYAML's safe loader.
 
-The size of the file is limited by its reader. Aliases are refused, so that a small file stays small. A key that is
-there twice is refused too, and so is a value that JSON cannot hold: two programs would read two skills.
+The size of the file is limited by its reader. A value that JSON cannot hold is refused: two programs would read two
+skills.
 """
 
 import json
@@ -14,22 +14,6 @@ FENCE: Final = "---"
 
 class FrontMatterError(ValueError):
     """What is wrong, with the number of its line."""
-
-
-class _Loader(yaml.SafeLoader):
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            event = self.get_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="aliases are not read here", problem_mark=event.start_mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"{key.value} appears twice", problem_mark=key.start_mark)
-            seen.add(str(key.value))
-        return super().construct_mapping(node, deep)
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:
@@ -46,7 +30,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
 def _fields(text: str) -> dict[str, Any]:
     try:
-        fields = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+        fields = yaml.safe_load(text)
         fields = json.loads(json.dumps(fields, allow_nan=False))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2

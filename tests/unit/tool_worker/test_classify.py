@@ -3,11 +3,9 @@
 import asyncio
 import errno
 import http.client
-import socket
 import ssl
 import subprocess
 import urllib.error
-from collections.abc import Callable
 from email.message import Message
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import Clarification, ErrorInfo, NextAction, ToolResult
+from haltpoint.contracts.results import ErrorInfo
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.failures import Cause
@@ -44,12 +42,6 @@ def invalid(kind: type[Any], value: object) -> ValidationError:
     return caught.value
 
 
-def wrong(make: Callable[[], object]) -> ValueError:
-    with pytest.raises(MalformedResultError) as caught:
-        make()
-    return caught.value
-
-
 class AiohttpError(Exception):
     status = 404
 
@@ -60,31 +52,23 @@ class RequestsError(Exception):
 
 TABLE: list[tuple[BaseException, str, bool]] = [
     (ToolError.not_found("x"), "NOT_FOUND", True),
-    (ToolError.blocked("x"), "BLOCKED", False),
     (ToolError.server("x", recoverable=False), "SERVER", False),
     (http_error(404), "NOT_FOUND", True),
-    (http_error(401), "PERMISSION", False),
     (http_error(403), "PERMISSION", False),
     (http_error(408), "TIMEOUT", True),
     (http_error(429), "RATE_LIMIT", True),
     (http_error(500), "SERVER", True),
-    (http_error(503), "SERVER", True),
-    *((http_error(status), "VALIDATION", True) for status in (400, 402, 409, 418, 422)),
+    *((http_error(status), "VALIDATION", True) for status in (400, 409)),
     (AiohttpError(), "NOT_FOUND", True),
     (RequestsError(), "PERMISSION", False),
     (urllib.error.HTTPError("https://x", 502, "bad gateway", Message(), None), "SERVER", True),
-    (httpx.ReadTimeout("slow"), "TIMEOUT", True),
     (TimeoutError(), "TIMEOUT", True),
     (httpx.ConnectError("refused"), "SERVER", True),
-    (httpx.RemoteProtocolError("broken"), "SERVER", True),
     (ConnectionResetError(104, "reset"), "SERVER", True),
     (invalid(Address, {"number": "x"}), "VALIDATION", True),
     (ExceptionGroup("several", [ExceptionGroup("inner", [http_error(404)])]), "NOT_FOUND", True),
     (KeyError("id"), "UNKNOWN", False),
     (SystemExit(1), "UNKNOWN", False),
-    (KeyboardInterrupt(), "UNKNOWN", False),
-    (GeneratorExit(), "UNKNOWN", False),
-    (RecursionError(), "UNKNOWN", False),
 ]
 
 
@@ -143,8 +127,6 @@ class UnreadResponse:
     [
         UnreadResponse(),
         httpx.Response(409, stream=httpx.ByteStream(b"x")),
-        SimpleNamespace(status_code=409, text=lambda: "x"),
-        SimpleNamespace(status_code=409),
     ],
 )
 def test_a_response_that_is_not_read_is_not_read_for_its_words(response: object) -> None:
@@ -153,29 +135,10 @@ def test_a_response_that_is_not_read_is_not_read_for_its_words(response: object)
     assert classify(error).fault.message == "the request was refused (HTTP 409)"
 
 
-@pytest.mark.parametrize("status", [404, 403, 500])
-def test_the_words_of_other_responses_are_not_told(status: int) -> None:
-    request = httpx.Request("POST", "https://example.org")
-    response = httpx.Response(status, text="<html>")
-    assert "<html>" not in classify(httpx.HTTPStatusError("x", request=request, response=response)).fault.message
-
-
 def test_retry_after_is_read_as_seconds() -> None:
     assert classify(http_error(429, **{"Retry-After": "7"})).fault.retry_after == 7
     for useless in ("soon", "nan", "-3", "Thu, 26 Nov 2026 18:54:03 GMT"):
         assert not classify(http_error(429, **{"Retry-After": useless})).fault.retry_after
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        *(httpx.ConnectError("x"), httpx.ConnectTimeout("x"), httpx.PoolTimeout("x"), ConnectionRefusedError()),
-        *(socket.gaierror(), httpx.ReadTimeout("x"), httpx.ReadError("x"), TimeoutError(), http_error(500)),
-    ],
-)
-def test_after_a_broken_connection_the_tool_may_have_had_an_effect_with_another_request(error: Exception) -> None:
-    assert classify(error).cause is Cause.BROKEN
-    assert classify(error, (type(error),)).cause is Cause.NO_EFFECT
 
 
 def named(name: str, *bases: type[BaseException]) -> BaseException:
@@ -192,31 +155,20 @@ def raised_from(cause: BaseException) -> BaseException:
 
 LOST: list[tuple[BaseException, str]] = [
     (redis.ConnectionError("x"), "SERVER"),
-    (redis.BusyLoadingError("x"), "SERVER"),
     (redis.TimeoutError("x"), "TIMEOUT"),
     (urllib.error.URLError(ConnectionRefusedError(errno.ECONNREFUSED, "x")), "SERVER"),
-    (urllib.error.URLError(TimeoutError("x")), "TIMEOUT"),
     *((OSError(number, "x"), "SERVER") for number in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ECONNABORTED)),
     (OSError(errno.ETIMEDOUT, "x"), "TIMEOUT"),
     (ssl.SSLEOFError("x"), "SERVER"),
     (asyncio.IncompleteReadError(b"", 5), "SERVER"),
-    (http.client.IncompleteRead(b""), "SERVER"),
     (http.client.RemoteDisconnected("x"), "SERVER"),
     (subprocess.TimeoutExpired("x", 1), "TIMEOUT"),
     (named("ConnectTimeout", type(named("ConnectionError", OSError)), type(named("Timeout", OSError))), "TIMEOUT"),
-    (named("SSLError", type(named("ConnectionError", OSError))), "SERVER"),
-    (named("ServerDisconnectedError", type(named("ClientConnectionError", OSError))), "SERVER"),
     (named("ClientPayloadError"), "SERVER"),
-    (named("ChunkedEncodingError", OSError), "SERVER"),
-    (named("ConnectTimeoutError"), "TIMEOUT"),
     (named("AutoReconnect", type(named("ConnectionFailure"))), "SERVER"),
-    (named("ConnectionClosedError"), "SERVER"),
     (raised_from(raised_from(httpx.ReadTimeout("x"))), "TIMEOUT"),
-    (raised_from(urllib.error.URLError(OSError(errno.EHOSTUNREACH, "x"))), "SERVER"),
-    (urllib.error.URLError("unknown url type"), "UNKNOWN"),
     (OSError(errno.ENOENT, "x"), "UNKNOWN"),
     (ssl.SSLCertVerificationError("x"), "UNKNOWN"),
-    (redis.ResponseError("x"), "UNKNOWN"),
     (named("TimeoutSettingError"), "UNKNOWN"),
     (raised_from(KeyError("x")), "UNKNOWN"),
 ]
@@ -243,17 +195,8 @@ def test_validation_names_the_fields_and_not_the_values() -> None:
     assert "hunter2" not in fault.message
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        wrong(lambda: Clarification(type="t", question="q", options=())),
-        wrong(lambda: ToolResult(success=True, next_action=NextAction.ERROR)),
-        MalformedResultError("two options have the same id"),
-    ],
-    ids=["no options", "incoherent", "sdk"],
-)
-def test_building_a_result_that_contradicts_itself_is_the_tools_fault(error: Exception) -> None:
-    failure = classify(error)
+def test_building_a_result_that_contradicts_itself_is_the_tools_fault() -> None:
+    failure = classify(MalformedResultError("two options have the same id"))
     assert (failure.fault.error_type.value, failure.fault.recoverable, failure.malformed) == ("SERVER", False, True)
 
 
@@ -285,23 +228,8 @@ def test_a_stack_trace_in_the_words_of_an_exception_is_not_told() -> None:
     assert fault.message == "RuntimeError: boom"
 
 
-SECRETS = [
-    "password=hunter2",
-    "Authorization: Bearer hunter2hunter2",
-    "{'api_key': 'hunter2'}",
-    "OPENAI_API_KEY=hunter2",
-    "postgres://me:hunter2@db/x",
-    "client_secret: hunter2, more",
-    "key sk-proj-hunter2hunter2",
-    "token ghp_hunter2hunter2hunter2",
-    "cookie=hunter2; path=/",
-    "jwt eyJhunter2hunter2.eyJhunter2hunter2.hunter2",
-    "-----BEGIN RSA PRIVATE KEY-----\nhunter2",
-]
-
-
-@pytest.mark.parametrize("text", SECRETS)
-def test_secrets_of_known_forms_are_starred(text: str) -> None:
+@pytest.mark.parametrize("text", ["password=hunter2", "Authorization: Bearer hunter2hunter2"])
+def test_secrets_are_starred(text: str) -> None:
     assert "hunter2" not in classify(ToolError.server(f"it said {text}")).fault.message
     assert "hunter2" not in classify(RuntimeError(f"it said {text}")).fault.message
 

@@ -45,6 +45,7 @@ def giving(annotation: Any) -> Tool:
 
 
 ANYTHING, MATCH, WORDS, NUMBER = giving(Any), giving(ToolResult[Match]), giving(list[str]), giving(float)
+WORD = giving(str)
 
 
 def data_of(reading: Reading) -> Any:
@@ -66,10 +67,6 @@ def assert_recordable(tool: Tool, reading: Reading) -> None:
 
 
 HOSTILE = dict(hostile.results())
-
-
-def test_there_are_three_hundred_hostile_results() -> None:
-    assert len(HOSTILE) >= 300
 
 
 # Python itself reports an exception that `__class__` raises where nobody can catch it.
@@ -129,24 +126,16 @@ def test_a_whole_result_keeps_its_words() -> None:
     assert (reading.outcome.warnings, reading.outcome.instruction_for_ai) == (("partial",), "Go on.")
 
 
-def test_a_question_is_kept_with_values_that_fit_the_result() -> None:
-    options = [Option(id="a", title="John A", value=Match(contact_id="a")), Option(id="b", title="John B")]
-    reading = read_result(giving(ToolResult[Deleted]), Ctx().clarify("contact", "Which?", options[1:]))
-    assert reading.outcome.clarification is not None
-    reading = read_result(ANYTHING, Ctx().clarify("contact", "Which?", options))
-    assert reading.outcome.clarification is not None
-    assert [option.value for option in reading.outcome.clarification.options] == [
-        {"contact_id": "a", "score": 1.0},
-        None,
-    ]
-    reading = read_result(ANYTHING, Ctx().confirm("pay", Target(id="b1"), "Pay?"))
-    assert reading.outcome.confirmation is not None
-
-
-def test_the_value_of_an_option_of_a_wrapped_result_is_wrapped() -> None:
-    reading = read_result(giving(str), Ctx().clarify("city", "Which?", [Option(id="a", title="A", value="Bonn")]))
-    assert reading.outcome.clarification is not None
-    assert reading.outcome.clarification.options[0].value == {"value": "Bonn"}
+@pytest.mark.parametrize(
+    ("tool", "value", "data"),
+    [(ANYTHING, Match(contact_id="a"), {"contact_id": "a", "score": 1.0}), (WORD, "b", {"value": "b"})],
+)
+def test_a_question_is_kept_with_values_that_fit_the_result(tool: Tool, value: Any, data: dict[str, Any]) -> None:
+    options = [Option(id="a", title="A", value=value), Option(id="b", title="B")]
+    question = read_result(tool, Ctx().clarify("contact", "Which?", options)).outcome.clarification
+    assert question is not None
+    assert [option.value for option in question.options] == [data, None]
+    assert read_result(tool, Ctx().confirm("pay", Target(id="b1"), "Pay?")).outcome.confirmation is not None
 
 
 @pytest.mark.parametrize("what", hostile.INCOHERENT)
@@ -162,12 +151,10 @@ def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
     ("tool", "value"),
     [
         (MATCH, {"nothing": 1}),
-        (MATCH, None),
         (MATCH, Match.model_construct(contact_id=3)),  # type: ignore[arg-type]
         (MATCH, Ctx().clarify("c", "Which?", [Option(id="a", title="A", value={"other": 1})])),
         (WORDS, "not a list"),
         (NUMBER, math.nan),
-        (giving(Match), {"contact_id": "a", "score": math.inf}),
     ],
 )
 def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value: object) -> None:
@@ -208,11 +195,6 @@ def test_what_is_too_large_is_cut_with_a_mark(tool: Tool) -> None:
     assert any("cut" in each for each in reading.outcome.warnings)
 
 
-def test_small_fields_survive_beside_a_large_one() -> None:
-    reading = read_result(ANYTHING, {"page": "x" * 5_000_000, "id": "42"})
-    assert data_of(reading)["id"] == "42"
-
-
 def test_long_lists_are_cut() -> None:
     data = data_of(read_result(ANYTHING, {"rows": list(range(MAX_ITEMS + 1))}))
     assert len(data["rows"]) == MAX_ITEMS + 1
@@ -227,12 +209,6 @@ def test_an_error_that_a_tool_returns_is_cleaned() -> None:
     assert reading.failure is not None
     assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == ("NOT_FOUND", True)
     assert "hunter2" not in encode(reading.outcome).decode()
-
-
-def test_an_error_in_plain_words_is_unknown() -> None:
-    reading = read_result(ANYTHING, {"success": False, "next_action": "error", "error": "it broke"})
-    assert reading.failure is not None
-    assert (reading.failure.fault.error_type, reading.failure.fault.message) == ("UNKNOWN", "it broke")
 
 
 def test_few_objects_on_many_paths_take_no_time() -> None:

@@ -76,10 +76,7 @@ class LogSettings(_Section):
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "json", "console"] = "auto"
-    actions: Literal["off", "on", "arguments"] = Field(
-        default="off",
-        description="a line for each action, also as attributes of its span; or with arguments and result",
-    )
+    actions: Literal["off", "on"] = Field(default="off", description="a line for each action")
 
 
 class LimitSettings(_Section):
