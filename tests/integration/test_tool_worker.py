@@ -17,19 +17,15 @@ from redis.asyncio import Redis
 
 import haltpoint
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.events import TaskCancelled, ToolCompleted
-from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.tools import BUILT_IN, ToolKind
+from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import BLOCKED, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.dead_letters import RequeueStatus
-from haltpoint.runtime.store.receipts import ReceiptStore
-from haltpoint.runtime.store.rows import Head, Key, Kind
+from haltpoint.runtime.store.rows import Head, Key
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.queues import read_queues, unserved
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
@@ -214,75 +210,12 @@ async def test_a_receipt_is_recorded_once_and_the_executor_hears_of_it(bench: Be
     assert (await bench.desk.chain(action.partition(".")[0])).status == "completed"
 
 
-async def test_a_tool_asks_and_fails_by_its_result(bench: Bench) -> None:
-    async with bench.worker():
-        asked = await bench.outcome(await bench.order("lookup", query="two"))
-        failed = await bench.outcome(await bench.order("lookup", query="nobody"))
-    assert asked.clarification is not None
-    assert [option.value for option in asked.clarification.options] == [{"contact_id": "a"}, {"contact_id": "b"}]
-    assert (error_of(failed), failed.error and failed.error.suggestion) == ("NOT_FOUND", "Check the spelling.")
-
-
-async def test_functions_that_are_no_coroutines_run_too(bench: Bench) -> None:
-    async with bench.worker():
-        action = await bench.order("add", left=2, right=3)
-        assert (await bench.outcome(action)).success
-    assert await bench.data(action) == {"value": 5}
-
-
 async def test_the_tools_are_in_the_catalogue_and_what_they_need_lives_as_long_as_the_worker(bench: Bench) -> None:
     async with bench.worker():
         assert worker_tools.BOOK.open
         listed = await ToolCatalogue(bench.desk.calls, bench.desk.topology).read()
     assert {name: spec for name, spec in listed.items() if name not in BUILT_IN} == bench.desk.tools
     assert not worker_tools.BOOK.open
-
-
-async def forged(bench: Bench, action: str, tool: str, body: str) -> None:
-    """Change the order that lies in the stream, and let the action point to it: a hostile or outdated sender."""
-    stream = bench.desk.topology.stream(0, Stream.TOOLS, "default")
-    ((entry, _),) = await bench.desk.redis.xrange(stream)
-    (message,) = await bench.desk.messages(Stream.TOOLS, "default")
-    assert isinstance(message, ToolRequested)
-    changed = msgspec.structs.replace(
-        message, data=msgspec.structs.replace(message.data, tool=tool, approval=Approval(digest="anything"))
-    )
-    new = await bench.desk.redis.xadd(stream, {"__data__": encode(changed), "__body__": body})
-    await bench.desk.stored.change(action, entry=new.decode())
-    await bench.desk.redis.xdel(stream, entry)
-
-
-@pytest.mark.parametrize(
-    ("tool", "body", "kind"),
-    [
-        ("nobody_has_it", "{}", "NOT_FOUND"),
-        ("send", "{}", "VALIDATION"),
-        ("send", '{"text": 1, "more": 2}', "VALIDATION"),
-        ("send", "not json", "VALIDATION"),
-        ("send", '{"text": "' + "x" * 70_000 + '"}', "VALIDATION"),
-    ],
-    ids=["unknown", "missing", "wrong", "no json", "too large"],
-)
-async def test_a_call_that_must_not_run_is_refused_without_an_effect(
-    bench: Bench, tool: str, body: str, kind: str
-) -> None:
-    action = await bench.order("send", text="hi")
-    await forged(bench, action, tool, body)
-    async with bench.worker():
-        assert error_of(await bench.outcome(action)) == kind
-    assert bench.effects() == []
-
-
-async def test_an_entry_that_is_no_call_goes_to_the_dead_letters(bench: Bench) -> None:
-    stream = bench.desk.topology.stream(0, Stream.TOOLS, "default")
-    await bench.desk.redis.xadd(stream, {"__data__": "\udcff".encode(errors="surrogateescape")})
-
-    async def is_dead() -> bool:
-        return bool(await bench.desk.redis.xlen(bench.desk.key("dead")))
-
-    async with bench.worker():
-        await wait_until(is_dead)
-    assert await bench.desk.backlog(Stream.TOOLS, "default") == 0
 
 
 # ---- effects (R3, R4, R8, E5) ---------------------------------------------------------------------------------------
@@ -304,42 +237,11 @@ async def test_an_entry_that_came_twice_has_one_effect(bench: Bench) -> None:
     assert len(await bench.reports()) == 1
 
 
-@pytest.mark.parametrize(
-    ("how", "kind"),
-    [("server", "IN_DOUBT"), ("malformed", "IN_DOUBT"), ("refused", "SERVER"), ("exit", "IN_DOUBT"), ("x", "IN_DOUBT")],
-)
-async def test_a_tool_with_effects_that_breaks_is_in_doubt_unless_it_knows_better(
-    bench: Bench, how: str, kind: str
-) -> None:
-    async with bench.worker():
-        action = await bench.order("send_and_break", how=how)
-        outcome = await bench.outcome(action)
-    assert error_of(outcome) == kind
-    assert bench.effects() == [action]
-    receipt = (await bench.desk.action(action)).receipt
-    assert receipt is not None
-    assert (receipt.kind is Kind.IN_DOUBT) == (kind == "IN_DOUBT"), "a doubt is no receipt"
-
-
-@pytest.mark.parametrize(("tool", "kind"), [("slow_read", "TIMEOUT"), ("slow_send", "IN_DOUBT")])
-async def test_a_tool_that_takes_too_long_is_stopped(bench: Bench, tool: str, kind: str) -> None:
-    async with bench.worker():
-        assert error_of(await bench.outcome(await bench.order(tool))) == kind
-
-
 async def test_a_result_that_comes_while_a_tool_is_being_stopped_is_taken(bench: Bench) -> None:
     async with bench.worker():
         action = await bench.order("stubborn")
         assert (await bench.outcome(action)).success
     assert await bench.data(action) == {"value": "after all"}
-
-
-async def test_c15_a_tool_gets_what_the_task_gave_to_its_tools_alone(bench: Bench) -> None:
-    async with bench.worker():
-        chain = await bench.desk.submit(Task(plan=line_plan(1, "whisper"), private={"token": "s3cret"}))
-        await bench.desk.decide_all()
-        await bench.outcome(f"{chain}.s1.1")
-    assert await bench.data(f"{chain}.s1.1") == {"known": ["token"]}
 
 
 @pytest.mark.parametrize("how", ["raises", "declares", "warns", "older"])
@@ -435,19 +337,6 @@ async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: 
     assert (await bench.desk.action(action)).row.epoch == 0
 
 
-@pytest.mark.parametrize("tool", ["block_the_loop", "block_in_a_task"])
-async def test_a_call_that_blocks_the_event_loop_is_named_with_its_file_and_the_fix(bench: Bench, tool: str) -> None:
-    with structlog.testing.capture_logs() as lines:
-        async with bench.worker():
-            action = await bench.order(tool, seconds=3)
-            assert (await bench.outcome(action)).success, "it was within its time"
-    (line,) = (one for one in lines if "blocks the event loop" in one["event"])
-    assert line["event"].startswith(f"{tool} (")
-    assert "worker_tools.py:" in line["event"]
-    assert line["hint"].startswith("declare it with def")
-    assert line["seconds"] >= 2
-
-
 async def test_e2_a_call_that_blocked_beyond_its_time_comes_too_late_and_does_not_run_again(bench: Bench) -> None:
     """It has let go of the loop before the worker had to end, or not: that makes no difference to its chain."""
     async with bench.process():
@@ -513,14 +402,6 @@ async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(
         assert await second.wait() == BLOCKED
 
 
-async def test_a_coroutine_that_waits_as_it_should_is_not_named(bench: Bench) -> None:
-    with structlog.testing.capture_logs() as lines:
-        async with bench.worker():
-            action = await bench.order("slow_read")
-            assert error_of(await bench.outcome(action)) == "TIMEOUT"
-    assert [one for one in lines if "blocks the event loop" in one["event"]] == []
-
-
 async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench) -> None:
     """HP-102 is told, also while the call that blocks is within its time."""
     async with bench.process() as process:
@@ -559,18 +440,6 @@ async def test_e7_a_repeatable_call_that_has_waited_long_does_not_begin_when_its
     async with bench.worker():
         assert error_of(await bench.outcome(action)) == "DENIED"
     assert worker_tools.GATE.passed == 0
-
-
-async def test_a_thread_that_does_not_end_keeps_its_slot_until_it_does(bench: Bench) -> None:
-    async with bench.worker(slots=2):
-        stuck = [await bench.order("wait_in_a_thread") for _ in range(2)]
-        for action in stuck:
-            assert error_of(await bench.outcome(action)) == "TIMEOUT"
-        later = await bench.order("add", left=1, right=1)
-        await asyncio.sleep(2 * HEARTBEAT)
-        assert (await bench.desk.action(later)).receipt is None
-        worker_tools.GATE.open()
-        assert (await bench.outcome(later)).success
 
 
 async def test_a_worker_ends_when_calls_that_do_not_end_hold_all_slots(bench: Bench) -> None:
@@ -622,23 +491,6 @@ async def test_a_process_that_gets_sigterm_ends_well(bench: Bench) -> None:
 async def test_fewer_slots_than_streams_are_refused(bench: Bench) -> None:
     with pytest.raises(HaltpointError, match="HALTPOINT_SLOTS=4"):
         await run(bench.settings(slots=3, partitions=4))
-
-
-@pytest.mark.parametrize(
-    ("modules", "words"),
-    [((), "no tools module"), (("no_such_module",), "no_such_module"), (("tests.support.builders",), "declares none")],
-)
-async def test_a_worker_without_tools_is_refused(bench: Bench, modules: tuple[str, ...], words: str) -> None:
-    with pytest.raises(HaltpointError, match=words):
-        await run(bench.settings(tools=modules))
-
-
-async def test_the_order_tells_the_tool_what_the_task_knows(bench: Bench) -> None:
-    """`confirmed` is the order's, never an argument's."""
-    async with bench.worker():
-        action = await bench.order("pay", bill="b1")
-        assert (await bench.outcome(action)).confirmation is not None
-    assert bench.effects() == []
 
 
 async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(bench: Bench) -> None:
@@ -697,52 +549,3 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
     assert (await bench.desk.chain(chain)).status == "completed"
     assert bench.effects() == ([] if tool == "lookup" else [action])
     assert await bench.desk.letters.requeue(0, again) is RequeueStatus.GONE
-
-
-@pytest.mark.parametrize(("tool", "arguments"), [("send", {"text": "hi"}), ("delete", {"name": "all"})])
-async def test_r4_what_another_release_has_begun_is_given_back_as_a_doubt(
-    bench: Bench, another_release: Path, tool: str, arguments: dict[str, Any]
-) -> None:
-    """Also of a destructive tool, about which a person would be asked before it runs."""
-    action = await bench.order(tool, **arguments)
-    (begun,) = await bench.desk.orders(consumer="dying")
-    await ReceiptStore(bench.desk.calls, bench.desk.topology, "dying").claim(begun.ref, action)
-    async with bench.process(another_release):
-        ((letter, _),) = await put_aside(bench)
-    assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
-    async with bench.worker():
-        assert error_of(await bench.outcome(action)) == "IN_DOUBT"
-        await bench.desk.run()
-    assert (await bench.desk.chain(action.partition(".")[0])).status == "escalated"
-    assert bench.effects() == []
-
-
-async def test_nothing_of_a_chain_that_is_over_is_given_back(bench: Bench, another_release: Path) -> None:
-    action = await bench.order("lookup", query="john")
-    chain = action.partition(".")[0]
-    async with bench.process(another_release):
-        ((letter, _),) = await put_aside(bench)
-    await bench.desk.store.cancel(
-        TaskCancelled(id=f"{chain}/cancel", source="x", subject=chain, data=TaskCancelled.Data())
-    )
-    await bench.desk.decide_all()
-    assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.DONE
-
-
-# ---- skills ---------------------------------------------------------------------------------------------------------
-
-
-async def test_a_skill_is_listed_called_and_recorded_like_any_tool(bench: Bench, tmp_path: Path) -> None:
-    folder = tmp_path / "skills" / "greet"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text("---\nname: greet\ndescription: How to greet.\n---\n\nBe kind.\n")
-    async with bench.worker(skills=(tmp_path / "skills",)):
-        listed = await ToolCatalogue(bench.desk.calls, bench.desk.topology).read()
-        bench.desk.tools = listed
-        action = await bench.order("greet", input="a new colleague")
-        outcome = await bench.outcome(action)
-    assert (listed["greet"].kind, listed["lookup"].kind) == (ToolKind.SKILL, ToolKind.TOOL)
-    assert "builtin:arguments" in listed["greet"].hooks
-    assert outcome.satisfies
-    assert outcome.metadata.tool == "greet"
-    assert await bench.data(action) == {"skill": "greet", "instructions": "Be kind."}

@@ -88,12 +88,6 @@ async def send(text: str, ctx: Ctx[Book]) -> None:
 
 
 @tool(read_only=True)
-async def whisper(ctx: Ctx[Book]) -> dict[str, Any]:
-    """Knows what the task gave to its tools alone, and says only that it does."""
-    return {"known": sorted(ctx.private)}
-
-
-@tool(read_only=True)
 async def blab(how: str, ctx: Ctx[Book]) -> Any:
     """Says what the task gave to its tools alone, in every way in which a tool has words."""
     words = f"cannot use {ctx.private['token']} of {ctx.private['users'][0]['name']} in {ctx.private['place']}"
@@ -161,20 +155,6 @@ async def put_slowly(ctx: Ctx[Book]) -> None:
     await until_released(ctx)
 
 
-@tool
-async def send_and_break(how: str, ctx: Ctx[Book]) -> Match:
-    effect(ctx)
-    if how == "server":
-        raise ToolError.server("the provider broke off")
-    if how == "refused":
-        raise ToolError.server("the provider is closed", no_effect=True)
-    if how == "exit":
-        raise SystemExit(3)
-    if how == "malformed":
-        return {"nothing": 1}  # type: ignore[return-value]
-    raise KeyError(how)
-
-
 @tool(read_only=True)
 async def wait(ctx: Ctx[Book]) -> dict[str, int]:
     gate = GATE
@@ -225,13 +205,6 @@ async def block(seconds: float) -> float:
     return seconds
 
 
-@tool(read_only=True)
-async def block_in_a_task(seconds: float) -> float:
-    """Blocks the loop in a task of its own making."""
-    (done,) = await asyncio.gather(block(seconds))
-    return done
-
-
 @tool(read_only=True, timeout="300ms")
 async def block_briefly_in_a_task(seconds: float) -> float:
     (done,) = await asyncio.gather(block(seconds))
@@ -264,17 +237,6 @@ async def send_and_review(seconds: float, ctx: Ctx[Book]) -> None:
 @hook.post(tools="send_and_review")
 async def slow_review(call: Call, result: ToolResult[Any], ctx: Ctx[Book]) -> None:
     time.sleep(call.arguments["seconds"])  # noqa: ASYNC251 - that is the mistake
-
-
-@tool(read_only=True, timeout="200ms")
-async def slow_read() -> None:
-    await asyncio.sleep(3600)
-
-
-@tool(timeout="200ms")
-async def slow_send(ctx: Ctx[Book]) -> None:
-    effect(ctx)
-    await asyncio.sleep(3600)
 
 
 @tool(read_only=True, timeout="200ms")

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +30,6 @@ from tests.support.limits import no_effects, unlimited
 STREAM = "hp:{0}:tools:default"
 LEFT_BEHIND: contextvars.ContextVar[str] = contextvars.ContextVar("left_behind", default="")
 TASKS: list["asyncio.Task[Any] | None"] = []
-LOOKS: list[Callable[[], int]] = []
 GATES: dict[str, asyncio.Event] = {}
 
 
@@ -38,11 +37,6 @@ GATES: dict[str, asyncio.Event] = {}
 async def quick() -> str:
     TASKS.append(asyncio.current_task())
     return LEFT_BEHIND.get()
-
-
-@tool(read_only=True)
-async def looking() -> int:
-    return LOOKS[-1]()
 
 
 @tool(read_only=True)
@@ -119,7 +113,7 @@ async def worker() -> AsyncIterator[Worker]:
     TASKS.clear()
     GATES.update(patient=asyncio.Event(), stubborn=asyncio.Event())
     registry, runner, receipts = Registry(), Runner(), Receipts()
-    for name in ("quick", "looking", "patient", "untidy", "stubborn"):
+    for name in ("quick", "patient", "untidy", "stubborn"):
         found = tool_of(globals()[name])
         assert found is not None
         registry.add(found)
@@ -139,14 +133,6 @@ async def test_quick_calls_of_a_batch_share_one_task(worker: Worker) -> None:
     await wait_until(lambda: len(worker.receipts.written) == 5)
     assert len(set(TASKS)) == 1
     assert worker.handlers.slots.held == 0
-
-
-async def test_all_of_a_batch_are_held_while_its_first_call_runs(worker: Worker) -> None:
-    """It may block the event loop, and the leases of all have to be kept."""
-    LOOKS.append(lambda: len(worker.handlers.leases()))
-    await worker.read(*["looking"] * 5)
-    await wait_until(lambda: len(worker.receipts.written) == 5)
-    assert worker.receipts.data[0] == '{"value":5}'
 
 
 async def test_a_call_that_waits_holds_up_none_behind_it(worker: Worker) -> None:

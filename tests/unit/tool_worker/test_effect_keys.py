@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from haltpoint import hook
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.limits.effects import OwnEffect, Prior, Reservation, Standing
@@ -16,7 +15,7 @@ from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.registry import Registry
 from tests.support.limits import PaperLimits
 from tests.unit.tool_worker.calling import Call
-from tests.unit.tool_worker.test_hooks import declared, post
+from tests.unit.tool_worker.test_hooks import declared
 
 RAN: list[str] = []
 
@@ -98,15 +97,6 @@ async def test_e6_a_call_reserves_its_effect_and_says_that_it_is_done() -> None:
     assert paper.told == ["reserve c.s.1", 'done c.s.1 Paid "i"']
 
 
-async def test_e6_what_did_nothing_gives_its_effect_free_and_a_doubt_keeps_it() -> None:
-    paper = PaperEffects()
-    assert error_of(await run_call(paper, arguments='{"invoice": "unknown"}'))[0] is ErrorType.NOT_FOUND
-    assert paper.told == ["reserve c.s.1", "free c.s.1"]
-    paper = PaperEffects()
-    assert error_of(await run_call(paper, arguments='{"invoice": "dead"}'))[0] is ErrorType.IN_DOUBT
-    assert paper.told == ["reserve c.s.1"]
-
-
 @pytest.mark.parametrize("begun", [False, True])
 async def test_e6_what_an_idempotent_call_did_not_do_this_time_its_worker_that_died_may_have_done(begun: bool) -> None:
     paper = PaperEffects()
@@ -114,18 +104,6 @@ async def test_e6_what_an_idempotent_call_did_not_do_this_time_its_worker_that_d
     assert finished.outcome.error is not None
     assert finished.outcome.error.no_effect is (False if begun else None)
     assert paper.told == ["reserve c.s.1"] + ["free c.s.1"] * (not begun)
-
-
-@pytest.mark.parametrize("says", [hook.Block("its result is private"), RuntimeError("the hook is broken")])
-async def test_e6_an_effect_that_happened_is_done_whatever_a_hook_makes_of_its_result(says: Any) -> None:
-    def review(_: Any) -> Any:
-        if isinstance(says, Exception):
-            raise says
-        return says
-
-    paper = PaperEffects()
-    assert error_of(await run_call(paper, hooks=(post(review),)))[0] is ErrorType.BLOCKED
-    assert paper.told == ["reserve c.s.1", 'done c.s.1 Paid "i"']
 
 
 async def test_e6_a_call_whose_effect_is_done_is_denied_with_the_first_receipt() -> None:

@@ -89,10 +89,7 @@ def test_h4_a_hook_that_is_found_twice_runs_once(modules: Path) -> None:
     ("path", "words"),
     [
         ("made_hooks", "it is not a dotted path"),
-        ("made_hooks:", "it is not a dotted path"),
-        ("no_such_module:check", "ModuleNotFoundError"),
         ("made_broken:check", "RuntimeError: not today"),
-        ("made_hooks:nothing", "AttributeError"),
         ("made_hooks:no_hook", "it does not name a hook"),
     ],
 )
@@ -134,8 +131,6 @@ def test_hooks_are_declared_rightly_or_not_at_all() -> None:
         hook.pre(tools="*")(yields)
     with pytest.raises(DeclarationError, match="give a glob"):
         hook.pre(tools="")(takes_two)
-    with pytest.raises(DeclarationError, match="give a glob"):
-        hook.pre(tools=[])(takes_two)
     with pytest.raises(DeclarationError, match="timeout='soon'"):
         hook.pre(tools="*", timeout="soon")(takes_two)
     with pytest.raises(DeclarationError, match="only functions"):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -220,10 +219,6 @@ async def test_h1_allow_and_none_let_a_call_go_on(answer: object) -> None:
     assert told.hooks == [("check", "allow")]
 
 
-async def test_h1_a_call_without_hooks_tells_of_none() -> None:
-    assert (await run_call("send_message", TO_ANN)).hooks == []
-
-
 async def test_h1_changed_arguments_are_what_runs() -> None:
     told = await run_call("send_message", TO_ANN, pre(lambda call: hook.modify({**call.arguments, "text": "bye"})))
     assert SENT == [("ann: bye", False)]
@@ -238,11 +233,6 @@ async def test_h1_a_call_that_failed_or_is_in_doubt_tells_what_hooks_had_made_of
     assert told.ran == '{"query":"bob"}'
 
 
-@pytest.mark.parametrize("said", [None, hook.modify({"to": "ann"}), hook.block("no"), hook.ask("Sure?")])
-async def test_h1_a_call_that_ran_as_it_was_asked_for_or_not_at_all_tells_no_other_arguments(said: object) -> None:
-    assert (await run_call("send_message", TO_ANN, pre(lambda _: said))).ran is None
-
-
 async def test_h1_a_question_about_changed_arguments_is_of_a_call_that_has_not_run() -> None:
     changed = pre(lambda call: hook.modify({**call.arguments, "text": "bye"}), name="a", order=1)
     asked = await run_call("send_message", TO_ANN, changed, pre(lambda _: hook.ask("Sure?"), name="b", order=2))
@@ -252,7 +242,7 @@ async def test_h1_a_question_about_changed_arguments_is_of_a_call_that_has_not_r
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"to": 7}, {"to": "ann", "more": 1}, {}, {"to": "x" * 70_000}, {"to": float("nan")}, {"to": object()}, 7],
+    [{"to": 7}, {"to": "x" * 70_000}, {"to": float("nan")}, 7],
 )
 @pytest.mark.parametrize("name", ["send_message", "look"])
 async def test_h2_changed_arguments_that_do_not_fit_block_every_tool(name: str, arguments: Any) -> None:
@@ -288,16 +278,7 @@ def doubt() -> ToolResult[Any]:
     return door(ToolResult[Any]).validate_python({"success": False, "next_action": "error", "error": error})
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        Ctx().ok({"sent": "ann"}),
-        doubt(),
-        {"success": False},
-        7,
-        ToolResult(success=3, next_action=OK),  # type: ignore[arg-type]
-    ],
-)
+@pytest.mark.parametrize("result", [Ctx().ok({"sent": "ann"}), doubt(), {"success": False}])
 async def test_c3_a_block_is_no_way_to_a_success(result: Any) -> None:
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block(result)))
     assert told.error.startswith("BLOCKED: ")
@@ -337,22 +318,6 @@ async def test_h1_the_first_block_ends_the_round() -> None:
     assert told.hooks == [("a", "allow"), ("b", "block")]
 
 
-@pytest.mark.parametrize(
-    ("globs", "runs"),
-    [
-        ("send_*", True),
-        ("*", True),
-        ("send", False),
-        ("SEND_*", False),
-        (["look", "send_?essage"], True),
-        ("[!s]*", False),
-    ],
-)
-async def test_h1_hooks_match_by_glob(globs: Any, runs: bool) -> None:
-    told = await run_call("send_message", TO_ANN, pre(lambda _: None, tools=globs))
-    assert bool(told.hooks) == runs
-
-
 async def test_h1_a_later_hook_sees_what_an_earlier_one_changed_and_nobody_sees_changes_in_place() -> None:
     def in_place(call: hook.Call) -> None:
         call.arguments["to"] = "eve"
@@ -384,7 +349,7 @@ async def test_r_a_hook_cannot_change_the_context_of_the_tool() -> None:
 # ---- failures ----
 
 
-@pytest.mark.parametrize("what", RAISED)
+@pytest.mark.parametrize("what", ["exit", "exits"])
 @pytest.mark.parametrize("security", [True, False])
 @pytest.mark.parametrize("name", ["send_message", "look"])
 async def test_h2_a_hook_that_raises_is_closed_for_effects_and_security_and_open_else(
@@ -405,13 +370,8 @@ async def test_h2_a_hook_that_raises_is_closed_for_effects_and_security_and_open
 
 
 NO_VERDICTS = {
-    "true": lambda: True,
     "words": lambda: "no",
-    "dict": lambda: {"block": True},
-    "class": lambda: ToolResult,
-    "function": lambda: hook.block,
     "no words": lambda: hook.ask(""),
-    "no text": lambda: hook.ask(7),  # type: ignore[arg-type]
     "liar": Liar,
     "exits": Exits,
 }
@@ -434,18 +394,6 @@ async def test_h2_a_hook_has_its_own_time_limit() -> None:
     told = await run_call("send_message", TO_ANN, forever)
     assert told.error.endswith("forever did not answer within 0.05 s")
     assert (await run_call("look", '{"query": "ann"}', forever)).hooks == [("forever", "passed")]
-
-
-async def test_h2_a_thread_that_does_not_end_is_left_behind() -> None:
-    gate = threading.Event()
-
-    @hook.pre(tools="*", timeout=0.05)
-    def stuck(call: hook.Call, ctx: Ctx) -> None:
-        gate.wait(20)
-
-    told = await run_call("send_message", TO_ANN, stuck)
-    gate.set()
-    assert told.error.endswith("stuck did not answer within 0.05 s")
 
 
 async def test_r_hooks_have_no_more_time_than_their_call() -> None:
@@ -481,10 +429,7 @@ async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None
     assert told.hooks == [("check", "approved")]
 
 
-@pytest.mark.parametrize(
-    "approval",
-    ["", "true", digest_of("c.s.9", "send_message", {"to": "bob"}), digest_of("c.s.8", "send_message", {"to": "ann"})],
-)
+@pytest.mark.parametrize("approval", ["", digest_of("c.s.9", "send_message", {"to": "bob"})])
 async def test_h1_an_approval_of_another_call_asks_anew(approval: str) -> None:
     told = await run_call("send_message", TO_ANN, pre(sure), approval=approval)
     assert told.outcome.confirmation is not None
@@ -607,11 +552,6 @@ async def test_h1_a_post_hook_may_put_another_result_in_place() -> None:
     assert told.hooks == [("review", "modify")]
 
 
-async def test_h1_a_post_hook_that_gives_the_result_back_has_changed_nothing() -> None:
-    told = await run_call("look", '{"query": "ann"}', post(lambda result: result))
-    assert (told.data, told.hooks) == ('{"contact_id":"ann"}', [("review", "allow")])
-
-
 async def test_h1_post_hooks_see_errors_and_changes_in_place_do_not_count() -> None:
     def spoil(result: ToolResult) -> None:
         result.data["contact_id"] = "eve"
@@ -635,17 +575,7 @@ async def test_e5_no_hook_sees_or_settles_a_doubt() -> None:
 
 
 @pytest.mark.parametrize("name", ["send_message", "look"])
-@pytest.mark.parametrize(
-    "answer",
-    [
-        msgspec.structs.replace(Ctx().ok({"contact_id": 7, "x": object()}), next_action="sideways"),
-        Ctx().confirm("x", Target(id="x"), "Again?"),
-        doubt(),
-        7,
-        "no",
-        hook.ask("Really?"),
-    ],
-)
+@pytest.mark.parametrize("answer", [Ctx().confirm("x", Target(id="x"), "Again?"), doubt(), 7])
 async def test_b1_what_a_post_hook_gives_is_validated(name: str, answer: Any) -> None:
     told = await run_call(name, TO_ANN if name == "send_message" else '{"query": "ann"}', post(lambda _: answer))
     if name == "look":
@@ -654,11 +584,6 @@ async def test_b1_what_a_post_hook_gives_is_validated(name: str, answer: Any) ->
         assert told.error.startswith("BLOCKED: send_message was called, but its result is withheld: ")
         assert told.hooks == [("review", "refused")]
     assert len(SENT) == 1
-
-
-async def test_b1_data_from_a_hook_have_to_fit_the_result_type() -> None:
-    told = await run_call("look", '{"query": "ann"}', post(lambda _: Ctx().ok({"contact": 1}), security=True))
-    assert told.error.startswith("BLOCKED: look was called, but its result is withheld: hook ")
 
 
 @pytest.mark.parametrize("words", ["a card number", Ctx().ok({})])
@@ -672,12 +597,6 @@ async def test_h1_a_post_hook_may_withhold_a_result(words: Any) -> None:
     )
     assert told.error.startswith("BLOCKED: ")
     assert (ran, told.hooks, told.data) == ([], [("review", "block")], "{}")
-
-
-async def test_h1_a_question_of_a_tool_passes_post_hooks() -> None:
-    told = await run_call("pay", '{"bill": "b1"}', post(lambda result: result))
-    assert told.outcome.confirmation is not None
-    assert told.outcome.confirmation.digest == digest_of("c.s.9", "pay", {"bill": "b1"})
 
 
 # ---- built in ----
@@ -694,6 +613,15 @@ async def test_h3_wrong_arguments_are_refused_before_any_hook() -> None:
     told = await run_call("send_message", '{"to": 7}', pre(ran.append))
     assert told.error.startswith("VALIDATION: ")
     assert (ran, told.hooks) == ([], [("arguments", "block")])
+
+
+async def test_h3_what_no_worker_can_run_is_refused() -> None:
+    too_large = json.dumps({"to": "x" * 70_000})
+    assert (await run_call("send_message", too_large)).error == "VALIDATION: the arguments have more than 65536 bytes"
+    assert (await run_call("send_message", "not json")).error.startswith("VALIDATION: ")
+    late = await run_call("send_message", TO_ANN, seconds=-1.0)
+    assert late.error == "TIMEOUT: the deadline had passed before it could begin"
+    assert SENT == []
 
 
 def found(contact: str, **more: Any) -> Action:
@@ -715,12 +643,9 @@ async def test_h3_the_worker_asks_once_more_where_a_value_comes_from() -> None:
 @pytest.mark.parametrize(
     ("receipts", "origins"),
     [
-        ({}, None),
-        ({}, ("c.s.1",)),
         ({"c.s.1": found("u1")}, None),
         ({"c.s.1": found("u2")}, ("c.s.1",)),
-        ({"c.s.1": found("u1", tool="other")}, ("c.s.1",)),
-        ({"c.s.1": found("u1", outcome=None)}, ("c.s.1",)),
+        ({"c.s.1": found("u1", tool="x")}, ("c.s.1",)),
     ],
 )
 async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
@@ -729,11 +654,6 @@ async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
     told = await run_call("write_to", TO_U1, origins=origins, receipt_store=Paper(receipts))
     assert told.error.startswith("BLOCKED: write_to was not called: its contact must come from ")
     assert (SENT, told.claims, told.hooks) == ([], 0, [("provenance", "block")])
-
-
-async def test_c6_a_submitters_own_plan_and_context_are_origins() -> None:
-    assert (await run_call("write_to", TO_U1, unasked="literal")).outcome.success
-    assert (await run_call("write_to", TO_U1, context={"me": ["u1"]})).outcome.success
 
 
 async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
@@ -749,9 +669,7 @@ async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
     ("kind", "hooks", "full", "kept"),
     [
         ("much", (), False, True),
-        ("too much", (), False, False),
         ("much", (), True, False),
-        ("much", (pre(lambda _: None),), False, True),
         ("much", (post(lambda _: None),), False, False),
     ],
 )

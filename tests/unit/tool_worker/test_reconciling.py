@@ -38,7 +38,7 @@ async def said(answer: Any) -> Any:
 async def test_e5_what_happened_is_the_receipt_with_its_deed() -> None:
     finished = await said(Happened({"paid": "b1"}))
     assert (finished.outcome.satisfies, finished.data) == (True, '{"paid":"b1"}')
-    assert finished.metadata.deed.says == 'Pay a bill: bill "b1"'
+    assert finished.metadata.deed.says == 'Pay: bill "b1"'
 
 
 async def test_e5_what_did_not_happen_had_no_effect() -> None:

@@ -104,6 +104,10 @@ def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
     assert load(["tests.e2e.tools"], ["slow", "default"]).queues == ("default", "slow")
     with pytest.raises(HaltpointError, match=r"no tool of tests\.e2e\.tools belongs to the queue none"):
         load(["tests.e2e.tools"], ["none"])
+    with pytest.raises(HaltpointError, match=r"tests\.support\.builders declares none"):
+        load(["tests.support.builders"])
+    with pytest.raises(HaltpointError, match="no tools module and no skills were named"):
+        load([])
 
 
 def test_a_worker_names_tools_that_declare_nothing_and_those_that_do_not_say_their_deeds(modules: Path) -> None:

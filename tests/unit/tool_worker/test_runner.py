@@ -76,15 +76,6 @@ async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelle
     assert isinstance(await ending, Returned), "what it brought is known"
 
 
-async def test_a_thread_that_does_not_end_when_its_chain_is_cancelled_is_left_behind(runner: Runner) -> None:
-    gate, runs = threading.Event(), list[Run]()
-    ending = asyncio.create_task(runner.run(_waiting(gate), {}, 60, runs.append))
-    await asyncio.sleep(0)
-    runs[0].stop(Stopped.CANCELLED)
-    assert await ending is Stopped.CANCELLED
-    gate.set()
-
-
 async def test_a_coroutine_is_cancelled_when_its_lease_is_lost(runner: Runner) -> None:
     cancelled: list[bool] = []
 

@@ -7,17 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-import haltpoint.examples.contacts
 from haltpoint.contracts.results import NextAction, ToolResult
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.registry import load
-from haltpoint_tool_worker.results.outcomes import read_result
 from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
-
-EXAMPLES = Path(haltpoint.examples.contacts.__path__[0]) / "skills"
 
 
 def write(directory: Path, name: str, head: str = "", body: str = "Be kind.", folder: str | None = None) -> Path:
@@ -53,15 +49,6 @@ async def test_a_folder_with_a_skill_is_a_read_only_tool_that_gives_back_its_ins
     assert "data.instructions" in result.instruction_for_ai
 
 
-async def test_what_a_skill_gives_back_is_recorded_whole(tmp_path: Path) -> None:
-    write(tmp_path, "greet", body="é" * MAX_INSTRUCTIONS)
-    skill = only(tmp_path)
-    reading = read_result(skill, await called(skill))
-    assert reading.failure is None
-    assert not reading.truncated
-    assert json.loads(reading.data)["instructions"] == "é" * MAX_INSTRUCTIONS
-
-
 def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"who": {"type": "string", "minLength": 2}}, "required": ["who"]}
     write(tmp_path, "greet", head=f"parameters:\n  {json.dumps(schema)}\nqueue: people\n")
@@ -74,34 +61,20 @@ def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> N
             skill.parse(wrong)
 
 
-def test_without_parameters_there_is_one_optional_input(tmp_path: Path) -> None:
-    write(tmp_path, "greet")
-    skill = only(tmp_path)
-    assert skill.parse("{}") == {"arguments": {}}
-    for wrong in ('{"input": 5}', '{"inputs": "a"}'):
-        with pytest.raises(ValidationError):
-            skill.parse(wrong)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("no front matter", "begins with a line of three dashes"),
         ("---\nname: greet\n", "has no end"),
         ("---\nname: greet\n---\nBe kind.", "it has no description"),
-        ("---\ndescription: x\n---\nBe kind.", "it has no name"),
         ("---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.", "paramaters is not a known field"),
         ("---\nname: greet\ndescription: Note: this\n---\nBe kind.", "line 3: mapping values are not allowed here"),
-        ("---\nname: greet\ndescription: x\nparameters: {\n---\nBe kind.", "line 4: expected the node content"),
         ("---\nname: greet\ndescription: x\nparameters: {}\n---\nBe kind.", "must describe an object"),
         ('---\nname: greet\ndescription: x\nparameters: {"type": 5}\n---\nBe kind.', "not a JSON Schema"),
-        ("---\nname: Greet\ndescription: x\n---\nBe kind.", "name: "),
         ("---\nname: greet-them\ndescription: x\n---\nBe kind.", "its folder is called 'greet'"),
         ("---\nname: greet\ndescription: x\n---\n", "no instructions"),
         (f"---\nname: greet\ndescription: x\n---\n{'x' * (MAX_INSTRUCTIONS + 1)}", "10001 characters"),
         ("---\nname: greet\ndescription: [a, b]\n---\nBe kind.", "description: Input should be a valid string"),
-        ("---\nname: greet\ndescription: 5\n---\nBe kind.", "description: Input should be a valid string"),
-        ("---\n- name: greet\n---\nBe kind.", "line 2: the front matter must have the form"),
     ],
 )
 def test_a_skill_that_is_wrong_is_refused_with_its_place_and_the_reason(tmp_path: Path, text: str, words: str) -> None:
@@ -155,11 +128,9 @@ def test_the_front_matter_is_yaml() -> None:
     ("head", "words"),
     [
         ("a: !!python/name:os.system x", "line 2: could not determine a constructor"),
-        ("a:\n\tb: c", "line 3: "),
         ("a: \x00", "is not YAML"),
         ("a: 2026-11-22", "needs quotes"),
         ("a: .inf", "needs quotes"),
-        (f"a: {'9' * 5000}", "needs quotes"),
         (f"a: {'[' * 5000}{']' * 5000}", "needs quotes"),
         ("", "must have the form `key: value`"),
     ],
@@ -167,14 +138,6 @@ def test_the_front_matter_is_yaml() -> None:
 def test_front_matter_that_two_programs_would_read_differently_is_refused(head: str, words: str) -> None:
     with pytest.raises(FrontMatterError, match=words):
         split(f"---\n{head}\n---\n")
-
-
-def test_a_folded_description_ends_without_a_line_break(tmp_path: Path) -> None:
-    (tmp_path / "greet").mkdir()
-    (tmp_path / "greet" / "SKILL.md").write_text(
-        "---\nname: greet\ndescription: >\n  How to\n  greet.\n---\nBe kind.\n"
-    )
-    assert only(tmp_path).spec.description == "How to greet."
 
 
 # ---- skills with steps ----------------------------------------------------------------------------------------------
@@ -205,9 +168,7 @@ async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_le
     [
         ("{", "Invalid JSON"),
         ('{"stages": []}', "it has no steps"),
-        ('{"steps": []}', "the plan has no steps"),
         (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
-        (json.dumps(STEPS).replace("input.input", "ask.data"), "unknown step"),
         (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls is not a known field"),
         ('{"steps": [{"id": "a", "required_tools": ["x"]}]}', "must bring its calls in actions; no model is asked"),
         (" " * 70_000, "more than 65536 bytes"),
@@ -217,12 +178,6 @@ def test_c1_steps_that_cannot_be_carried_out_are_refused_with_the_reason(tmp_pat
     (write(tmp_path, "greet") / "plan.json").write_text(plan)
     with pytest.raises(HaltpointError, match=f"HP-034 the skill .*greet cannot be used: plan.json.*{words}"):
         skills_in([tmp_path])
-
-
-def test_the_examples_are_skills() -> None:
-    found = {skill.spec.name: skill.spec for skill in skills_in([EXAMPLES])}
-    assert sorted(found) == ["tell-somebody", "write-a-short-message"]
-    assert found["tell-somebody"].plan is not None
 
 
 def test_a_skill_declares_what_its_tools_do_and_has_its_targets_marked_as_a_tool_has(

@@ -38,34 +38,25 @@ PLAIN_TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(word=TEXT, inner={
     [
         (typed(to=TEXT, words=TEXT), ["to"]),
         (typed(contactId=TEXT, thread_ids={"type": "array", "items": TEXT}), ["contactId", "thread_ids"]),
-        (typed(whom=EMAIL), ["whom"]),
         (typed(whom={"anyOf": [EMAIL, {"type": "null"}]}), ["whom"]),
-        (typed(all={"type": "array", "items": EMAIL}), ["all"]),
-        (typed(key={"type": "string", "format": "uuid"}), ["key"]),
         (typed(pair={"prefixItems": [TEXT, EMAIL]}), ["pair"]),
         (typed(letters={"type": "array", "items": typed(to=TEXT, text=TEXT)}), ["letters[].to"]),
         (typed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": typed(b=EMAIL)}}, ["a.b"]),
         (typed(by={"type": "object", "additionalProperties": typed(to=TEXT)}), ["by{}.to"]),
         (typed(grant={"type": "object", "propertyNames": EMAIL}), ["grant"]),
         (typed(members={"type": "object", "additionalProperties": TEXT}), ["members"]),
-        (typed(members={"type": "object"}), ["members"]),
-        (typed(to={}), ["to"]),
         # a record that says itself to whom is looked at there; any other with the name of a target as a whole
         (typed(user=PERSON), ["user.email"]),
         (typed(user=TEAM), ["user"]),
-        (typed(to={"items": PERSON}), ["to[].email"]),
         (typed(to={"anyOf": [PERSON, TEXT]}), ["to.email", "to"]),
         # a list of the tool's own names no stranger
         (typed(channel={"enum": ["mail", "sms"]}), []),
-        (typed(to={"const": "me"}), []),
         (typed(to={"anyOf": [{"const": "me"}, TEXT]}), ["to"]),
         (typed(user={"type": "boolean"}), []),
-        (typed(**{"user.name": EMAIL}), ['"user.name"']),
         # a schema that comes back to itself has no last place: all below is marked, where there is anything to mark
         (TREE, ["to", "inner"]),
         (PLAIN_TREE, []),
         (typed(words=TEXT, n={"type": "integer"}), []),
-        ({"properties": {"a": True}}, []),
     ],
 )
 def test_c13_parameters_of_tools_with_effects_are_marked_by_name_and_format_at_every_depth(
@@ -106,15 +97,7 @@ def test_c6_a_place_with_an_origin_is_compared_with_that_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("phone_number", "mobile", "tel", "reply_to", "sendTo", "receiver", "payee", "beneficiary", "beneficiaryIban"),
-        *("share_with", "shared_with", "assignee", "collaborators", "card_number", "sort_code", "uuid", "guid", "uid"),
-        *("bucket", "repo", "repository", "endpoint", "callback", "href", "filepath", "dir", "dest", "dst", "outfile"),
-        *("email_addresses", "emailAddresses", "phone_numbers", "channels", "accounts", "ibans", "files", "usernames"),
-        *("userIDs", "callbackURLs", "UUIDs", "IBANs", "webhooks", "email_to", "recipient_ids", "cc_emails", "users"),
-        *("urls", "addresses", "repositories", "hostname", "user_id_list", "forward_to", "path", "recipient-id"),
-    ],
+    "name", ["phone_number", "sendTo", "beneficiaryIban", "share_with", "emailAddresses", "callbackURLs", "path"]
 )
 def test_c13_the_table_knows_the_usual_names(name: str) -> None:
     assert is_named(name, NAMES)
