@@ -46,7 +46,7 @@ class Paper:
     def show_progress(self, report: ProgressView) -> None:
         self.shown.append(report)
 
-    async def receipts(self, partition: int, action: str, others: Any) -> dict[str, Action]:
+    async def receipts(self, action: str, others: Any) -> dict[str, Action]:
         self.asked_for += others
         return {name: found for name, found in self.receipts_of.items() if name in others}
 
