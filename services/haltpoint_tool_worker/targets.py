@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.canonical import words_of
-from haltpoint.chain.model.references import ANY, KEYS, Path, covers, parse_path, path_text, values_at
+from haltpoint.chain.model.references import ANY, KEYS, Path, is_below, parse_path, path_text, values_at
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
@@ -43,7 +43,7 @@ def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) 
     paths = [_place(text) for text in spec.targets]
     others = [_place(text) for text in (*not_targets, *spec.provenance)]
     marks = [] if spec.read_only else _marks(spec.parameters, names)
-    paths += [path for path in marks if not any(_is_within(path, other) for other in others)]
+    paths += [path for path in marks if not any(is_below(other, path) for other in others)]
     return tuple(dict.fromkeys(map(path_text, paths)))
 
 
@@ -156,7 +156,3 @@ def _bare(path: Path) -> Path:
     while path and path[-1] in (ANY, KEYS):
         path = path[:-1]
     return path
-
-
-def _is_within(path: Path, other: Path) -> bool:
-    return len(other) <= len(path) and covers(other, path)

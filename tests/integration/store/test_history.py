@@ -6,7 +6,7 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.state import Chain, StrikeRow
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, Message, TaskSubmitted, ToolCompleted
@@ -103,7 +103,7 @@ def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> No
         "tool:violations:write_file": 1,
     }
     again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
-    struck = structs.replace(CHAIN, case=(again,))
+    struck = structs.replace(CHAIN, row=StrikeRow(case=(again,)))
     assert "model:strikes:m" not in counts_of(*facts, chain=struck, message=proposed())
     told = counts_of(violated(thought, Violation.BAD_ARGUMENTS, counted=False), message=proposed())
     assert (told["model:violations:m"], told["model:strikes:m"]) == (1, 0)

@@ -59,11 +59,10 @@ def test_one_path_has_one_text(path: list[Any]) -> None:
     assert parse_path(path_text(tuple(path))) == (tuple(path) or None)
 
 
-def test_a_path_points_at_one_value_or_with_brackets_at_many() -> None:
+def test_a_path_points_at_one_value() -> None:
     data = {"items": [{"id": 1}, {"id": 2}, {"name": "x"}], "n": {"0": "zero"}}
 
     assert values_at(data, ("items", 1, "id")) == [2]
-    assert values_at(data, ("items", None, "id")) == [1, 2]
     assert values_at(data, ("items", 3)) == []
     assert values_at(data, ("items", "id")) == []
     assert values_at(data, ("n", 0)) == []
@@ -204,7 +203,7 @@ def test_a_path_may_name_any_key_or_value_of_an_object() -> None:
     path = parse_path("c.methods{}.name")
     assert path == ("c", "methods", ..., "name")
     assert path_text(path) == "c.methods{}.name"
-    assert values_at({"a": 1}, (...,)) == ["a", 1]
-    assert values_at([1], (...,)) == []
+    assert list(scalars_at({"a": 1}, (...,))) == [((..., "a"), "a"), (("a",), 1)]
+    assert list(scalars_at([1], (...,))) == []
     assert parse_path("a{b") == ("a{b",)
     assert reference({"$from": "find.data{}"}) is None

@@ -6,8 +6,7 @@ from typing import Any, Final, Self
 
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.model.references import read_json, write_json
-from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.signatures import signature_of
+from haltpoint.chain.model.schemas import compiled, signature_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import value

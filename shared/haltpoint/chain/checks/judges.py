@@ -20,8 +20,8 @@ from haltpoint.chain.checks.contract import (
     with_effects,
     without_confirmed,
 )
-from haltpoint.chain.model.reading import read_arguments
 from haltpoint.chain.model.references import references, write_json
+from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS

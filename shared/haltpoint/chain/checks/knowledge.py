@@ -16,7 +16,7 @@ from haltpoint.chain.model.canonical import bare, form, holds
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
-    covers,
+    is_below,
     parse_path,
     path_text,
     read_json,
@@ -86,15 +86,11 @@ class Document:
 
     def _is_foreign(self, place: Path) -> bool:
         marks = [parse_path(mark) or () for mark in self.foreign]
-        return any(_is_below(mark, place) for mark in marks)
+        return any(is_below(mark, place) for mark in marks)
 
     def _is_echo(self, value: Any) -> bool:
         given = [scalar for _, scalar in _scalars(self.call)]
         return any(form(scalar) == form(value) or holds(str(scalar), value) for scalar in given)
-
-
-def _is_below(path: Path, place: Path) -> bool:
-    return len(path) <= len(place) and covers(path, place)
 
 
 @lru_cache(maxsize=256)
@@ -123,7 +119,7 @@ def _given(document: Document, origins: tuple[str, ...]) -> dict[str, Any]:
         if tool == document.tool:
             paths += [parse_path(place) or (), _PICKED]
     scalars = _scalars(document.data) if paths else ()
-    return {form(value): value for place, value in scalars if any(_is_below(path, place) for path in paths)}
+    return {form(value): value for place, value in scalars if any(is_below(path, place) for path in paths)}
 
 
 @dataclass(eq=False)

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.schemas import compiled
-from haltpoint.chain.model.signatures import signature_of
+from haltpoint.chain.model.schemas import compiled, signature_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work

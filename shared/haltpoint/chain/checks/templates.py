@@ -13,16 +13,15 @@ import msgspec
 from haltpoint.chain.checks.contract import Tools, literal_faults
 from haltpoint.chain.checks.knowledge import in_words
 from haltpoint.chain.model.references import (
-    LEFT_OUT,
     Path,
     Place,
     Reference,
     covers,
+    is_below,
     parse_path,
     path_text,
-    reference,
     references,
-    replaced,
+    replaced_at,
     values_at,
 )
 from haltpoint.contracts.tools import ToolSpec
@@ -46,13 +45,12 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
 
 
 def _filled(template: dict[str, Any], given: Mapping[str, Any]) -> Any:
-    return replaced(template, lambda value: _argument(value, given))
-
-
-def _argument(value: dict[str, Any], given: Mapping[str, Any]) -> Any:
-    """What a reference becomes: the argument, LEFT_OUT where there is none; a reference to a step stays."""
-    found = reference(value)
-    return next(iter(values_at(given, found.path)), LEFT_OUT) if found and found.step == INPUT else value
+    """The arguments of a call with those of the skill in them; a reference to a step stays."""
+    filled: Any = template
+    for place, source in reversed(references(template)):  # what is left out of a list moves those behind it
+        if source is not None and source.step == INPUT:
+            filled = replaced_at(filled, place, values_at(given, source.path))
+    return filled
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
@@ -162,7 +160,7 @@ def _has_origins(spec: ToolSpec, feed: _Feed) -> bool:
 
 def _is_marked(spec: ToolSpec, feed: _Feed) -> bool:
     marks = map(_path, (*spec.targets, *spec.provenance))
-    return any(len(mark) <= len(feed.path) and covers(mark, feed.path) for mark in marks)
+    return any(is_below(mark, feed.path) for mark in marks)
 
 
 def _is_foreign(source: Reference, plan: Plan, tools: Tools) -> bool:

@@ -108,7 +108,7 @@ def respelled(call: CheckedCall) -> CheckedCall:
         for value in values_at_mark(arguments, mark):
             spelling = call.known.spelling(value.value, origins)
             if spelling is not None and KEYS not in value.path:
-                arguments = replaced_at(arguments, value.path, spelling)
+                arguments = replaced_at(arguments, value.path, [spelling])
     return CheckedCall(call.work, call.index, call.spec, arguments)
 
 

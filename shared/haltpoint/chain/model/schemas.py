@@ -1,7 +1,12 @@
-"""JSON Schema checks; what follows from a schema is worked out once for it, in memories that are bounded."""
+"""Values held against JSON Schema: is it right (C6), what was meant (C9), is it the same call (C14).
 
+jsonschema says what is wrong. What follows from a schema is worked out once for it, in memories that are
+bounded.
+"""
+
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -13,178 +18,273 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from haltpoint.chain.model.references import Place, path_text, read_json, write_json
+from haltpoint.chain.model.references import Place, path_text, read_json, replaced_at, write_json
 from haltpoint.contracts.tools import ToolSpec
 
-MOST: Final = 4096  # remembered specs, and schemas; more than any deployment has tools
-SHOWN: Final = 5  # faults told at once
-WIDTH: Final = 200  # characters of one fault, and of its place: a model writes keys of any length
+MOST: Final = 4096
+"""Remembered specs, and schemas: more than any deployment has tools."""
+SHOWN: Final = 5
+"""Faults told at once."""
+WIDTH: Final = 200
+"""Characters of one fault, and of its place: a model writes keys of any length."""
 
-_ABOUT_THE_OUTSIDE: Final = frozenset(
-    {"required", "type", "additionalProperties", "propertyNames"}
-    | {"minProperties", "maxProperties", "minItems", "maxItems"}
+_DIGITS: Final = 16
+_ABOUT_THE_OUTSIDE: Final = frozenset({"required", "type", "additionalProperties"})
+"""What is asked of an object whatever its members are."""
+_TYPES: Final[dict[Any, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_WORDS: Final = frozenset({"title", "description", "default", "type"})
+_FLAT: Final = _WORDS | {"properties", "required", "additionalProperties"}
+_FORMS: Final = Draft202012Validator(
+    {
+        "propertyNames": {"not": {"enum": ["$ref", "$dynamicRef", "pattern", "patternProperties"]}},
+        "properties": {"properties": {"additionalProperties": {"$ref": "#"}}},
+        "additionalProperties": {"$ref": "#"},
+        "items": {"$ref": "#"},
+    }
 )
-_TYPES: Final = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
-_WORDS: Final = frozenset({"title", "description", "$schema"})
-_ENDLESS: Final = frozenset({"$ref", "$dynamicRef", "pattern", "patternProperties"})
-"""Words with which a model's schema may make the check of an answer take for ever."""
-
-
-def flat(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
-    """A test for the plainest values: an object whose members are each of one type. None for a schema that asks more of
-    the whole. It takes a tenth of the time that a validator needs, and says only that a value fits for certain.
-    """
-    others, names = schema.get("additionalProperties", True), schema.get("required", [])
-    rest = schema.keys() - _WORDS - {"type", "properties", "required", "additionalProperties"}
-    if rest or schema.get("type") != "object" or not isinstance(names, list) or not isinstance(others, bool):
-        return None
-    types: dict[str, tuple[type, ...]] = {}
-    for name, inner in schema.get("properties", {}).items():
-        kind = inner.get("type") if isinstance(inner, dict) else None
-        plain = isinstance(kind, str) and not inner.keys() - _WORDS - {"type", "default"}
-        types[name] = _TYPES.get(str(kind), ()) if plain else ()  # of no type: with it the validator has to look
-    required = frozenset(names)
-
-    def fits(value: Any) -> bool:
-        if type(value) is not dict or not required <= value.keys():
-            return False
-        for name, inner in value.items():
-            if type(inner) not in types[name] if name in types else not others:
-                return False
-        return True
-
-    return fits
-
-
-def declared(schema: dict[str, Any], word: str) -> Iterator[tuple[str, Any]]:
-    """What the schemas of an object's properties say under a word of JSON Schema, `default` for one."""
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
-        if isinstance(inner, dict) and word in inner:
-            yield name, inner[word]
+"""Of a form that a model wrote: it has no word with which the check of an answer may take for ever."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
-    """A spec with what was worked out from it; one of them is the key under which more of it is remembered."""
+    """A spec with what was worked out from it."""
 
     spec: ToolSpec
     arguments: Validator | None
-    fits: Callable[[Any], bool] | None
+    """Holds arguments against the schema; None when the schema itself is wrong."""
+    flat: dict[str, tuple[type, ...]] | None
+    """The types of the plainest parameters, where the schema asks for nothing else of the whole."""
+    required: frozenset[str]
+    """The parameters that have to be there."""
+
+    def fits(self, arguments: Any) -> bool:
+        """Whether arguments fit for certain: it takes a tenth of the time that a validator needs."""
+        if self.flat is None or type(arguments) is not dict or not self.required <= arguments.keys():
+            return False
+        return all(type(value) in self.flat.get(name, ()) for name, value in arguments.items())
 
 
 _by_spec: dict[int, Compiled] = {}
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """The validator of a spec, remembered by its identity; equal schemas share a validator."""
+    """What was worked out from a spec, remembered by its identity; equal schemas share a validator."""
     known = _by_spec.get(id(spec))
     if known is None or known.spec is not spec:
         if len(_by_spec) >= MOST:
             _by_spec.clear()
-        arguments = _validator(write_json(spec.parameters))
-        fits = None if arguments is None else flat(spec.parameters)
-        known = _by_spec[id(spec)] = Compiled(spec, arguments, fits)
+        known = _by_spec[id(spec)] = _compiled(spec)
     return known
+
+
+def _compiled(spec: ToolSpec) -> Compiled:
+    schema = spec.parameters
+    validator = _validator(write_json(schema))
+    is_flat = schema.get("type") == "object" and _FLAT.issuperset(schema)
+    if validator is None or not is_flat:
+        return Compiled(spec, validator, None, frozenset())
+    types: dict[str, tuple[type, ...]] = {}
+    for name, inner in schema.get("properties", {}).items():
+        if isinstance(inner, dict) and _WORDS.issuperset(inner) and isinstance(inner.get("type"), str):
+            types[name] = _TYPES.get(inner["type"], ())
+    return Compiled(spec, validator, types, frozenset(schema.get("required", ())))
 
 
 @lru_cache(maxsize=MOST)
 def _validator(schema: str) -> Validator | None:
-    """The validator of a schema in JSON, which never fetches anything; None when the schema itself is wrong."""
+    """The validator of a schema in JSON, which never fetches anything; None for a wrong schema."""
     read = read_json(schema)
     try:
         chosen = validator_for(read, default=Draft202012Validator)
         chosen.check_schema(read)
-        chosen = cast("type[Validator]", extend(chosen, {"uniqueItems": _unique_items}))  # type: ignore[no-untyped-call]
-    except (SchemaError, AttributeError, TypeError):  # the latter two: what `$schema` holds is not even a text
+        bounded = extend(chosen, {"uniqueItems": _unique_items})  # type: ignore[no-untyped-call]
+    except (SchemaError, AttributeError, TypeError):  # the latter two: `$schema` is not even a text
         return None
-    return chosen(read, registry=Registry())
+    return cast("type[Validator]", bounded)(read, registry=Registry())
 
 
-def _unique_items(validator: Validator, unique: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    """`uniqueItems` in time in proportion to the items: compared in pairs, a model's list would stop everybody."""
+def _unique_items(validator: Validator, unique: bool, value: Any, _: Any) -> Iterator[ValidationError]:
+    """`uniqueItems` in time in proportion to the items: in pairs, a model's list would stop everybody."""
     items = value if unique and validator.is_type(value, "array") else ()
-    if len({json.dumps(one, sort_keys=True) for one in items}) < len(items):
+    if len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
         yield ValidationError("the same item is in it more than once")
 
 
+# ---- is it right? ----------------------------------------------------------------------------------
+
+
 def argument_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
-    """What is wrong with the arguments of a call, in words; nothing is asked of the values at `unknown` places."""
+    """What is wrong with the arguments of a call; nothing is asked of the values at `unknown` places."""
     known = compiled(spec)
-    if known.fits is not None and known.fits(arguments):
+    if known.fits(arguments):
         return ()
     return _faults(known.arguments, arguments, "arguments", unknown)
 
 
 def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
-    """What is wrong with a result's data, in words; a tool without a result schema takes any object."""
+    """What is wrong with a result's data; a tool without a result schema takes any object."""
     if not isinstance(data, dict):
         return ("data: is not an object",)
     return form_value_faults(spec.result_schema or {}, data, "data")
 
 
+def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:
+    """What is wrong with the value that a person gave for a form."""
+    return _faults(_validator(write_json(form)), value, name)
+
+
 def form_faults(form: Any, name: str) -> tuple[str, ...]:
-    """What is wrong with the JSON Schema of a form that a model wrote, in words: people fill in an object by it."""
+    """What is wrong with the JSON Schema of a form that a model wrote: people fill in an object by it."""
     if not isinstance(form, dict) or form.get("type", "object") != "object":
         return (f"{name}: describes no object",)
     try:
-        endless = sorted(_ENDLESS.intersection(_keywords(form)))
+        barred = {str(error.instance) for error in _FORMS.iter_errors(form)}
         json.dumps(form, allow_nan=False)
         Draft202012Validator.check_schema(form)
     except SchemaError as error:
         return (f"{name}: {_short(error.message)}",)
     except (ValueError, RecursionError):  # NaN, an infinity, or too many levels
         return (f"{name}: is not JSON that can be read",)
-    return (f"{name}: {', '.join(endless)} cannot be used here",) if endless else ()
-
-
-def _keywords(schema: Any) -> Iterator[str]:
-    """The words of JSON Schema in a schema, at every depth; names of properties are none."""
-    if not isinstance(schema, dict):
-        for part in schema if isinstance(schema, list) else ():
-            yield from _keywords(part)
-        return
-    for word, part in schema.items():
-        yield word
-        named = part.values() if word == "properties" and isinstance(part, dict) else (part,)
-        for inner in named:
-            yield from _keywords(inner)
-
-
-def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:
-    """What is wrong with the value that somebody gave for a form, in words."""
-    return _faults(_validator(write_json(form)), value, name)
+    return (f"{name}: {', '.join(sorted(barred))} cannot be used here",) if barred else ()
 
 
 def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     if validator is None:
         return (f"{name}: the tool's own schema is not valid JSON Schema",)
     try:
-        errors = [error for error in validator.iter_errors(value) if not _concerns(error, unknown)]
+        errors = list(validator.iter_errors(value))
     except Unresolvable as missing:
         return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
-    except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas that go round in a circle ...
+    except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas in a circle ...
         return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
-    found = {f"{_short(path_text((name, *error.absolute_path)))}: {_short(_words(error))}" for error in errors}
-    return tuple(sorted(found))[:SHOWN]
+    faults = {_fault(name, error) for error in errors if not _concerns(error, unknown)}
+    return tuple(sorted(faults))[:SHOWN]
+
+
+def _fault(name: str, error: ValidationError) -> str:
+    place, choices = path_text((name, *error.absolute_path)), [error.message]
+    if _only_requires(error):
+        choices = [choice.message for choice in error.context or ()]
+    return f"{_short(place)}: {_short(' or '.join(choices))}"
 
 
 def _short(text: str) -> str:
-    """A text without its middle when it is long: it begins with the value that is wrong, and ends with the reason."""
+    """A long text without its middle: it begins with the value that is wrong, and ends with the reason."""
     return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
 
 
-def _words(error: ValidationError) -> str:
-    return " or ".join(one.message for one in error.context or ()) if _only_requires(error) else error.message
-
-
 def _only_requires(error: ValidationError) -> bool:
-    """Whether it is a choice between members, none of which is given (`@tool(one_of_parameters=...)`)."""
-    return error.validator == "anyOf" and {one.validator for one in error.context or ()} == {"required"}
+    """Whether it is a choice between members, none of which is given (`one_of_parameters`)."""
+    choices = {choice.validator for choice in error.context or ()}
+    return error.validator == "anyOf" and choices == {"required"}
 
 
 def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
-    inside = error.validator not in _ABOUT_THE_OUTSIDE and not _only_requires(error)
-    return any(path[: len(place)] == place or (place[: len(path)] == path and inside) for place in unknown)
+    is_outside = error.validator in _ABOUT_THE_OUTSIDE or _only_requires(error)
+    around = [] if is_outside else [place for place in unknown if place[: len(path)] == path]
+    return bool(around) or any(path[: len(place)] == place for place in unknown)
+
+
+# ---- what was meant? -------------------------------------------------------------------------------
+
+
+def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a model's call as their schema reads them, once and exactly (C9).
+
+    null for a parameter that cannot be null is left out. Where no text is allowed, a text that is the JSON
+    of the wanted type is that value. All else stays as it is, for the check of the schema to refuse.
+    """
+    known = compiled(spec)
+    if known.arguments is None or known.fits(arguments):
+        return arguments
+    before: Any = None
+    while arguments != before:
+        before = arguments
+        try:
+            errors = list(known.arguments.iter_errors(arguments))
+        except Exception:  # noqa: BLE001 - as in `_faults`, which says so
+            return arguments
+        for error in errors:
+            arguments = _read(known.arguments, arguments, error)
+    return arguments
+
+
+def _read(validator: Validator, arguments: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+    """The arguments without the errors that reading them can take away."""
+    place, value = tuple(error.absolute_path), error.instance
+    if not _is_of_no_type(error):
+        for inner in error.context or ():
+            if inner.path:
+                arguments = _read(validator, arguments, inner)
+    elif value is None and isinstance(place[-1], str):
+        arguments = replaced_at(arguments, place, [])
+    elif isinstance(value, str):
+        values = _from_text(validator.evolve(schema=error.schema), value)
+        arguments = replaced_at(arguments, place, values or [value])
+    return arguments
+
+
+def _is_of_no_type(error: ValidationError) -> bool:
+    """Whether an error says that the value itself is of no type that is allowed."""
+    if error.context:
+        return all(not inner.path and _is_of_no_type(inner) for inner in error.context)
+    return error.validator == "type"
+
+
+def _from_text(validator: Validator, text: str) -> list[Any]:
+    """The value whose JSON a text is, where it is of a type that is allowed."""
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return []
+    errors = validator.iter_errors(value)
+    return [] if any(not error.path and _is_of_no_type(error) for error in errors) else [value]
+
+
+def _refuse(word: str) -> None:
+    """JSON has no NaN and no infinity."""
+    raise ValueError(word)
+
+
+# ---- is it the same? -------------------------------------------------------------------------------
+
+
+def declared(schema: dict[str, Any], word: str) -> Iterator[tuple[str, Any]]:
+    """What the schemas of an object's properties say under a word of JSON Schema, `default` for one."""
+    properties = schema.get("properties")
+    members = properties.items() if isinstance(properties, dict) else ()
+    return ((name, inner[word]) for name, inner in members if isinstance(inner, dict) and word in inner)
+
+
+def with_defaults(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the defaults of the parameters that they leave out."""
+    return {**dict(declared(schema, "default")), **arguments}
+
+
+@lru_cache(maxsize=2048)
+def signature_of(known: Compiled, text: str) -> str:
+    """Sixteen hex digits that equal calls of a tool have in common; `text` are the arguments as JSON.
+
+    Equal are calls whose arguments are the same JSON values (C14): names in any order, 7.0 for 7, and a
+    default said or left out. Two spellings of one address are two calls.
+    """
+    arguments = read_json(text)
+    if isinstance(arguments, dict):
+        arguments = with_defaults(arguments, known.spec.parameters)
+    values = json.loads(write_json([known.spec.name, arguments]), parse_float=_number)
+    canonical = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGITS]
+
+
+def _number(text: str) -> float:
+    """A number; one without a fraction is an integer, as JSON knows one kind."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
