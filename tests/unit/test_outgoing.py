@@ -1,72 +1,12 @@
-"""The order to a worker is written down without making the message; it is that message all the same."""
-
-from typing import Any
+"""The messages that the executor sends: their limits, and what they say of a model."""
 
 import pytest
 
-from haltpoint.chain.model.outputs import Dispatch, Think
-from haltpoint.chain.model.state import Action, Chain, People
-from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.chain.model.outputs import Think
+from haltpoint.chain.model.state import Chain, People
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.streams.outgoing import MOST_CORRECTED, Envelope
-from haltpoint.runtime.streams.wire import Decoded, decode, encode
-
-WHY = Reason(kind=ReasonKind.REPEAT, words="This was done before.")
-FROM = {"to": Source(source=SourceKind.GOAL)}
-TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-
-@pytest.mark.parametrize("trace", [None, TRACE])
-@pytest.mark.parametrize(
-    "told",
-    [
-        {},
-        {"approval": Approval(digest="0123456789ab", by="ann"), "origins": ("c.find.1",), "unasked": "literal"},
-        {"origins": ()},
-        {"reasons": (WHY,), "sources": FROM},
-    ],
-)
-@pytest.mark.parametrize(
-    "task",
-    [
-        Task(goal="g"),
-        Task(goal="g", tenant="acme", user='"ann"', context={"none": None, "deep": [{"é": 1.5}]}, private={"k": 1}),
-    ],
-)
-def test_an_order_is_the_message_that_the_contract_names(trace: str | None, told: dict[str, Any], task: Task) -> None:
-    spec = ToolSpec(name="send", timeout=7, idempotent=True)
-    output = Dispatch(Action("c.s.2", 0, 2, "send", "{}", attempt=3), spec, 1795906537606, 4, **told)
-    message = ToolRequested(
-        id="c.s.2/3",
-        source="haltpoint/executor",
-        subject="c",
-        time="2026-11-21T22:55:37.605+00:00",
-        traceparent=trace,
-        data=ToolRequested.Data(
-            action_id="c.s.2",
-            tool="send",
-            attempt=3,
-            repeatable=True,
-            timeout=7,
-            deadline=1795906537606,
-            position=4,
-            tenant=task.tenant,
-            user=task.user,
-            context=task.context,
-            private=task.private,
-            **told,
-        ),
-    )
-
-    order = Envelope("c", "2026-11-21T22:55:37.605+00:00", trace).tool_request(output, task)
-
-    assert decode(Stream.TOOLS, {b"__data__": encode(order)}) == Decoded(message)
-    assert encode(order) == encode(message)
 
 
 @pytest.mark.parametrize("other", [False, True])

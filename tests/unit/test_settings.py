@@ -20,16 +20,6 @@ def empty_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_defaults_are_those_of_the_handbook() -> None:
-    loaded = settings_sources.load()
-    assert (loaded.partitions, loaded.slots, loaded.deliveries) == (4, 16, 5)
-    assert (loaded.lease, loaded.heartbeat, loaded.executor_lease) == (10.0, 3.0, 5.0)
-    assert (loaded.limits.max_turns, loaded.limits.actions_per_turn) == (10, 1)
-    assert (loaded.limits.request_timeout, loaded.limits.retention) == (86_400.0, 7 * 86_400.0)
-    assert (loaded.gateway.host, loaded.gateway.port, loaded.redis_url) == ("127.0.0.1", 8700, None)
-    assert loaded.state_dir == Path.home() / ".local/state/haltpoint"
-
-
 def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "haltpoint.toml").write_text("slots = 1\n[limits]\nmax_turns = 7\n")
     assert settings_sources.load().slots == 1
@@ -109,16 +99,6 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
 def test_a_heartbeat_must_fit_into_its_lease() -> None:
     with pytest.raises(SettingsError, match=r"heartbeat \(3 s\) must be at most half of lease \(2 s\)"):
         settings_sources.load(lease="2s")
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("BEAT", "HEARTBEAT"), ("POLICY__RETENTION", "LIMITS__RETENTION"), ("POLICY__STEPS", "LIMITS__STEPS")],
-)
-def test_an_old_name_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
-    monkeypatch.setenv(f"HALTPOINT_{old}", "1s")
-    with pytest.raises(SettingsError, match=f"did you mean HALTPOINT_{new}"):
-        settings_sources.load()
 
 
 def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,11 +16,6 @@ def test_the_partition_is_the_checksum_of_redis_cluster(chain: str, partitions: 
     assert Topology(partitions).partition(chain) == key_slot(chain.encode()) % partitions
 
 
-@given(st.text(max_size=40), st.integers(1, 256))
-def test_every_text_has_a_partition(any_id: str, partitions: int) -> None:
-    assert 0 <= Topology(partitions).partition(any_id) < partitions
-
-
 def test_all_that_a_chain_owns_lies_with_its_root() -> None:
     topology, root = Topology(256), "01a20052848577c18490bae40aa7da20"
     child = f"{root}~2"

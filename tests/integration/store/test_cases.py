@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import msgspec
-
 from haltpoint.chain.checks.human_tool import NAME, SPEC, with_built_in
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
@@ -13,7 +11,7 @@ from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDraf
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal
 from tests.integration.store.test_whole_chains import watch
 from tests.support.builders import call, plan, spec
@@ -101,45 +99,6 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     await tell(desk, "All is well.")
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, "All is well.")
-
-
-async def test_d4_d5_what_was_let_pass_is_read_as_it_was_decided(desk: Desk) -> None:
-    watch(desk)
-    chain_id = await desk.submit(Task(goal="note it", mode=Mode.ADVISORY))
-    both = Step(id="both", required_tools=("note", "lookup"))
-    await tell(
-        desk, plan(both, msgspec.structs.replace(both, id="again")), words("I wrote it."), words("and again"), "x"
-    )
-    chain = await desk.chain(chain_id)
-    assert chain.status is ChainStatus.COMPLETED
-    assert [run.unkept for run in chain.runs] == [True, True]
-
-
-async def test_d5_an_open_ended_chain_that_was_put_anew_is_read_as_it_was_decided(desk: Desk) -> None:
-    desk.policy = Policy(strikes=1)
-    watch(desk)
-    chain_id = await desk.submit(Task(goal="who is it?", style=Style.REACT))
-    await tell(desk, Bounds(), UNREADABLE)
-    await decided(desk, chain_id, Choice.REPHRASE, text="Who is John?")
-    await tell(desk, UNREADABLE)
-    chain = await desk.chain(chain_id)
-    assert chain.plan is not None
-    assert (chain.people.goal, chain.plan.steps[0].description) == ("Who is John?", "Who is John?")
-    await decided(desk, chain_id, Choice.MANUAL, text="A friend.")
-    await tell(desk)
-    assert (await desk.chain(chain_id)).end.answer == "A friend."
-
-
-async def test_c11_a_chain_that_asked_while_planning_is_read_as_it_was_decided(desk: Desk) -> None:
-    watch(desk)
-    chain_id = await desk.submit(Task(goal="find him"))
-    await tell(desk, "Whom?")
-    await decided(desk, chain_id, Choice.ANSWER, text="John")
-    await tell(
-        desk, plan(Step(id="find", required_tools=("lookup",))), Proposal(calls=(call("lookup"),)), "Here he is."
-    )
-    chain = await desk.chain(chain_id)
-    assert (chain.planning.questions, chain.planning.answers, chain.people.goal) == (("Whom?",), ("John",), None)
 
 
 async def test_c11_c12_a_chain_that_leaves_out_what_its_goal_requires_is_read_as_it_was_decided(desk: Desk) -> None:

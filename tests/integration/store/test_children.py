@@ -8,17 +8,13 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.templates import with_skills
-from haltpoint.chain.decide import decide
-from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import MessageLost, Received, TaskCancelled, ToolCompleted
-from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.events import MessageLost, TaskCancelled, ToolCompleted
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.receipts import ClaimStatus, Completion
-from haltpoint.runtime.store.rows import Head, Key
+from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams.connection import Argument
 from haltpoint.runtime.streams.topology import PREFIX
@@ -59,11 +55,6 @@ async def called(desk: Desk) -> tuple[str, str]:
     child = f"{parent}~s1-1"
     await desk.decide_all()
     return parent, child
-
-
-async def answered(desk: Desk, request: str) -> None:
-    answer = Answer(kind=RequestKind.CLARIFICATION, option_id="a")
-    await desk.inbox.answer(request, answer, by="ann")
 
 
 async def receipt(desk: Desk, parent: str) -> dict[str, Any]:
@@ -110,18 +101,6 @@ async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the
     assert (await receipt(desk, parent))["metadata"]["below"]["nested_successes"] == ["lookup", "note", "tell"]
 
 
-async def test_a_question_of_the_child_is_one_in_the_inbox(desk: Desk) -> None:
-    parent, child = await called(desk)
-    (order,) = await desk.orders()
-    await desk.finish(order, asks("a", "b"))
-    await desk.decide_all()
-    assert (await desk.chain(child)).status is ChainStatus.AWAITING_CLARIFICATION
-    assert (await desk.chain(parent)).status is ChainStatus.EXECUTING
-    await answered(desk, f"{child}.r1")
-    await desk.run()
-    assert (await desk.chain(parent)).status is ChainStatus.COMPLETED
-
-
 async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_late(desk: Desk) -> None:
     parent, child = await called(desk)
     (order,) = await desk.orders()
@@ -163,26 +142,6 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
     while await desk.decide_all():
         await again()
     assert {(await desk.chain(name)).status for name in (parent, child)} == {ChainStatus.COMPLETED}
-
-
-async def test_a_child_that_is_there_is_not_begun_again(desk: Desk) -> None:
-    """As when a parent's commit is decided anew after a conflict: the id is the action's."""
-    parent = await desk.submit(literal_task(1, "tell", who="John"))
-    (place, message), *_ = await desk.read(Stream.EVENTS)
-    loaded = (await desk.store.load([parent]))[parent]
-    now = await desk.now()
-    received = Received(message.message, "")  # type: ignore[arg-type]
-    decision = decide(loaded.chain, received, World(desk.tools), now)
-    stale = msgspec.structs.replace(loaded, version="0-somebody")
-    decided = [Decided(received, decision, now)]
-    batch = await desk.store.commit(0, [ChainCommit(stale, decided, [place.entry])])
-    assert batch.chains[0].status is CommitStatus.CONFLICT
-    assert await desk.redis.exists(desk.key("chain", f"{parent}~s1-1")) == 0
-    await desk.redis.hset(desk.key("chain", f"{parent}~s1-1"), mapping={Head.VERSION: "7-x", "status": "executing"})
-    batch = await desk.store.commit(0, [ChainCommit(loaded, decided, [place.entry])])
-    assert batch.chains[0].status is CommitStatus.OK
-    assert await desk.redis.hget(desk.key("chain", f"{parent}~s1-1"), Head.VERSION) == b"7-x"
-    assert await desk.redis.exists(desk.key("data", f"{parent}~s1-1")) == 0
 
 
 async def test_a_chain_that_is_not_the_actions_child_cannot_report_for_it(desk: Desk) -> None:

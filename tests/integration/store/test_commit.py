@@ -1,9 +1,7 @@
 """hp3_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
 
-import asyncio
 import json
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 import pytest
@@ -12,17 +10,16 @@ from redis.asyncio import Redis
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.store import store
 from haltpoint.runtime.store.committing import ChainCommit, Decided
-from haltpoint.runtime.store.rows import Data, Head
+from haltpoint.runtime.store.rows import Data
 from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store, SubmitStatus
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline
+from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.refused import RefusedForNow
-from tests.support.builders import asks, literal_task
+from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
 
@@ -49,48 +46,6 @@ async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk
     action = await desk.action(order.data.action_id)
     assert (action.row.entry, action.tool, action.arguments) == (order.ref.entry, "note", order.body)
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
-
-
-async def test_a_conflict_writes_nothing_and_acknowledges_nothing(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
-    entry, received = (await heard(desk))[chain_id]
-    commit = await decided(desk, chain_id, entry, received)
-    stale = replace(commit, loaded=msgspec.structs.replace(commit.loaded, version="0-somebody"))
-    before = await desk.snapshot()
-    batch = await desk.store.commit(0, [stale])
-    assert [one.status for one in batch.chains] == [CommitStatus.CONFLICT]
-    assert await desk.snapshot() == before
-    assert [one.status for one in (await desk.store.commit(0, [commit])).chains] == [CommitStatus.OK]
-
-
-async def test_a_commit_that_is_sent_again_because_its_reply_was_lost_is_ok_and_changes_nothing(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
-    entry, received = (await heard(desk))[chain_id]
-    commit = await decided(desk, chain_id, entry, received)
-    sent: list[tuple[Argument, ...]] = []
-    call = desk.calls.call
-
-    def overheard(*args: Argument) -> asyncio.Future[Any]:
-        sent.append(args)
-        return call(*args)
-
-    desk.calls.call = overheard  # type: ignore[method-assign]
-    await desk.store.commit(0, [commit])
-    before = await desk.snapshot()
-    reply = await call(*sent[-1])
-    assert reply[1:] == [0]
-    assert await desk.snapshot() == before
-
-
-async def test_a_version_of_another_commit_is_never_taken_for_ours(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
-    entry, received = (await heard(desk))[chain_id]
-    one = await decided(desk, chain_id, entry, received)
-    other = await decided(desk, chain_id, entry, received)
-    first = await desk.store.commit(0, [one])
-    second = await desk.store.commit(0, [other])
-    assert first.chains[0].status is CommitStatus.OK
-    assert second.chains[0].status is CommitStatus.CONFLICT
 
 
 async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) -> None:
@@ -195,19 +150,6 @@ async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: 
     assert len(await desk.orders()) == 1
 
 
-async def test_a_repeat_is_acknowledged_and_leaves_the_chain_as_it_is(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(2))
-    await desk.finish(order)
-    (original,) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
-    await desk.decide_all()
-    head = desk.key("chain", chain_of(order.data.action_id))
-    version = await desk.redis.hget(head, Head.VERSION)
-    await desk.redis.xadd(desk.topology.stream(0, Stream.EVENTS), original[1])
-    await desk.decide_all()
-    assert await desk.redis.hget(head, Head.VERSION) == version
-    assert await desk.backlog(Stream.EVENTS) == 0
-
-
 async def test_the_feed_tells_the_number_of_each_line_of_the_log(desk: Desk) -> None:
     chain_id = await desk.submit(literal_task(2))
     await desk.run()
@@ -252,13 +194,6 @@ async def test_the_final_indexes_forget_with_the_chains(redis: Redis) -> None:
         assert first != second
 
 
-async def test_finished_entries_need_no_chain(desk: Desk) -> None:
-    entry = await desk.redis.xadd(desk.topology.stream(0, Stream.EVENTS), {"__data__": "{}"})
-    await desk.redis.xreadgroup("executor", "one", {desk.topology.stream(0, Stream.EVENTS): ">"})
-    await desk.store.commit(0, [], [entry.decode()])
-    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
-
-
 async def test_a_large_batch_and_a_long_plan_are_no_problem(desk: Desk) -> None:
     long = await desk.submit(literal_task(500))
     many = [await desk.submit(literal_task()) for _ in range(300)]
@@ -266,20 +201,3 @@ async def test_a_large_batch_and_a_long_plan_are_no_problem(desk: Desk) -> None:
     assert set(desk.commits) == {CommitStatus.OK}
     assert len((await desk.chain(long)).runs) == 500
     assert len(await desk.orders()) == len(many) + 1
-
-
-async def test_a_question_goes_to_the_inbox_and_can_be_withdrawn(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, "lookup"))
-    await desk.finish(order, asks("john", "joan"))
-    await desk.decide_all()
-    chain_id = order.data.action_id.split(".")[0]
-    request = f"{chain_id}.r1"
-    assert (await desk.chain(chain_id)).status is ChainStatus.AWAITING_CLARIFICATION
-    assert await desk.redis.zrange(desk.key("index", "requests"), 0, -1) == [request.encode()]
-    assert (await desk.stored.head(chain_id, "r1") or "").startswith("open ")
-    assert [type(one).__name__ for one in await desk.messages(Stream.HUMANS)] == ["HumanRequested"]
-    await desk.later(8 * 86400)
-    await desk.store.fire_due(0)
-    await desk.decide_all()
-    assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
-    assert await desk.redis.zcard(desk.key("index", "requests")) == 0

@@ -42,14 +42,6 @@ async def test_all_calls_go_over_one_connection(redis: Redis) -> None:
     assert (await redis.info("stats"))["total_connections_received"] <= before + 1
 
 
-async def test_a_caller_that_gives_up_does_not_disturb_the_others(redis: Redis) -> None:
-    async with AutoPipeline(redis) as calls:
-        first, second = calls.call("GET", "a"), calls.call("SET", "b", "1")
-        first.cancel()
-        assert await second == b"OK"
-        assert await calls.call("GET", "b") == b"1"
-
-
 async def test_what_was_not_answered_is_sent_again_when_the_server_is_back(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server:
         redis = connect(server.url)
@@ -186,15 +178,6 @@ async def test_a_refused_call_waits_no_longer_than_its_patience_unless_it_may(fu
         stopping.set()
         with pytest.raises(RefusedForNow):
             await refused
-
-
-async def test_refused_calls_of_a_closed_connection_fail(full: Redis) -> None:
-    calls = AutoPipeline(full, waits=lambda: True)
-    refused = calls.call("SET", "k", "1")
-    await calls.call("GET", "k")
-    await calls.aclose()
-    with pytest.raises(RedisConnectionError, match="closed"):
-        await refused
 
 
 async def test_a_refusal_in_a_pipeline_leaves_no_reply_behind(full: Redis) -> None:

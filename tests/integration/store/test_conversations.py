@@ -13,7 +13,6 @@ from haltpoint.runtime.store.conversations import KEPT, MOST, ROOM
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store, SubmitStatus, Submitted
 from haltpoint.runtime.streams.topology import Topology
-from tests.support.builders import literal_task
 from tests.support.desk import Desk
 
 TOPOLOGY = Topology(4)
@@ -102,11 +101,3 @@ async def test_c15_a_repeat_finds_its_chain_though_the_conversation_went_on(desk
     other = msgspec.structs.replace(task, goal="other")
     assert (await accept(store, other, chain_id=chain)).status is SubmitStatus.CONFLICT
     assert await goals(desk, await said(store, "fourth")) == ["first", "second", "third"]
-
-
-async def test_c15_a_plan_of_ones_own_is_remembered_by_its_goal_and_gets_nothing(desk: Desk, store: Store) -> None:
-    await said(store, "first")
-    own = msgspec.structs.replace(literal_task(), conversation_id="c1", goal="my own plan")
-    assert await goals(desk, (await accept(store, own)).chain_id) == []
-    await accept(store, msgspec.structs.replace(own, goal=""))
-    assert await goals(desk, await said(store, "next")) == ["first", "my own plan"]

@@ -43,14 +43,6 @@ async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> 
     assert back == fields
 
 
-async def test_r9_an_entry_of_very_many_fields_is_kept_whole(desk: Desk) -> None:
-    fields = {b"f%d" % n: b"v" for n in range(9000)}
-    ref = await garbage(desk, Stream.EVENTS, fields)
-    assert await desk.letters.add(ref, DeadLetterReason.NO_DATA) is not None
-    ((_, kept),) = await desk.redis.xrange(desk.key("dead"))
-    assert all(name in kept[b"__packed__"] for name in (b"f0", b"f8999"))
-
-
 async def test_r9_a_letter_is_requeued_once(desk: Desk) -> None:
     ref = await garbage(desk, Stream.EVENTS, {b"__data__": b"{}"})
     letter = await desk.letters.add(ref, DeadLetterReason.BAD_FIELDS)
@@ -86,22 +78,6 @@ async def test_e5_a_started_action_with_effects_is_given_up_in_doubt(desk: Desk)
     await desk.decide_all()
     chain = await desk.chain(order.data.action_id.split(".")[0])
     assert chain.status is ChainStatus.ESCALATED
-
-
-async def test_an_entry_that_is_not_the_current_one_becomes_a_dead_letter_without_a_word_to_the_chain(
-    desk: Desk,
-) -> None:
-    order = await desk.order_of(literal_task())
-    key = desk.topology.stream(0, Stream.TOOLS, "default")
-    forged = await desk.redis.xadd(key, {"__data__": "{}"})
-    letter = await desk.letters.add(
-        EntryRef.of(key, forged.decode()), DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order)
-    )
-    assert await desk.backlog(Stream.EVENTS) == 0
-    assert letter is not None
-    assert await desk.letters.requeue(0, letter) is RequeueStatus.DONE
-    assert await desk.redis.xlen(desk.key("dead")) == 1
-    assert await desk.finish(order) == "recorded"
 
 
 async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays_failed(desk: Desk) -> None:

@@ -6,8 +6,6 @@ import random
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.contracts.events import TaskCancelled
-from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.limits.effects import (
     EffectStore,
     OwnEffect,
@@ -17,7 +15,7 @@ from haltpoint.runtime.store.limits.effects import (
     digest_of_effect,
 )
 from haltpoint.runtime.streams.topology import Topology
-from tests.support.builders import failed, literal_task
+from tests.support.builders import literal_task
 from tests.support.desk import Desk, Order
 from tests.support.function_rules import reserve, settle
 
@@ -57,41 +55,6 @@ async def test_e6_a_record_is_kept_for_its_time_in_the_partition_of_its_key(effe
     (key,) = await redis.keys("*effect:*")
     assert key == Topology(1).key_of("effect", PAY).encode()
     assert 0 < await redis.ttl(key) - DAY <= 40.0  # a call of 30 s, and a lease
-
-
-async def test_e6_a_record_outlives_its_call_when_its_time_is_shorter(effects: EffectStore, redis: Redis) -> None:
-    await effects.reserve(PAY, "c1.s.1", 30.0, 0.001, keep=False)
-    (key,) = await redis.keys("*effect:*")
-    assert await redis.pttl(key) > 30_000
-
-
-async def test_e6_what_is_free_again_another_action_may_have(effects: EffectStore) -> None:
-    own = await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
-    assert own is not None
-    assert await effects.settle(own, "c2.s.1", Standing.FREE, "", DAY) == 0
-    assert await effects.settle(OwnEffect(PAY, 7), "c1.s.1", Standing.FREE, "", DAY) == 0
-    assert await effects.settle(own, "c1.s.1", Standing.FREE, "", DAY) == 1
-    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, keep=False) is not None
-
-
-async def test_e6_a_judgement_holds_for_the_reservation_that_was_judged(effects: EffectStore) -> None:
-    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
-    first = (await seen(effects)).reservation
-    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)  # it runs again meanwhile
-    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, first, keep=False) is None
-    second = (await seen(effects)).reservation
-    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, second, keep=False) is not None
-
-
-async def test_e6_a_judgement_holds_for_no_later_reservation_of_an_effect_that_was_free_meanwhile(
-    effects: EffectStore,
-) -> None:
-    own = await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
-    assert own is not None
-    judged = (await seen(effects)).reservation
-    await effects.settle(own, "c1.s.1", Standing.FREE, "", DAY)
-    await effects.reserve(PAY, "c1.s.1", 30.0, DAY, keep=False)
-    assert await effects.reserve(PAY, "c2.s.1", 30.0, DAY, judged, keep=False) is None
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -154,23 +117,3 @@ async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(desk: D
     found = await seen(effects)
     assert (found.reservation.owner, found.standing) == (order.data.action_id, Standing.DONE)
     assert (await seen(effects)).reservation.done  # it is on record now, for when the chain is forgotten
-
-
-async def test_e6_a_chain_that_was_cancelled_before_the_call_began_frees_its_effect(
-    desk: Desk, effects: EffectStore
-) -> None:
-    chain = await desk.submit(literal_task(1, "send"))
-    await desk.decide_all()
-    await effects.reserve(PAY, f"{chain}.s1.1", 30.0, DAY, keep=False)
-    assert (await seen(effects)).standing is Standing.UNDER_WAY
-    await desk.store.cancel(
-        TaskCancelled(id=f"{chain}/cancel", source="t", subject=chain, data=TaskCancelled.Data(reason="no"))
-    )
-    await desk.decide_all()
-    assert (await seen(effects)).standing is Standing.FREE
-
-
-async def test_e6_an_error_says_whether_anything_happened(desk: Desk, effects: EffectStore) -> None:
-    order = await begun(desk, effects)
-    await desk.finish(order, failed(ErrorType.NOT_FOUND), epoch=1)
-    assert (await seen(effects)).standing is Standing.FREE

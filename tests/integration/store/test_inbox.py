@@ -7,7 +7,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Taken
 from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.store.store import CancelStatus
 from tests.support.builders import asks, failed, literal_task
@@ -51,16 +51,6 @@ async def test_r6_the_second_answer_hears_who_was_first(desk: Desk) -> None:
     assert await desk.backlog(Stream.EVENTS) == 1
 
 
-async def test_r2_the_same_answer_sent_twice_is_taken_both_times_and_told_once(desk: Desk) -> None:
-    request = await asked(desk)
-    first = await desk.inbox.answer(request, JOHN, token="t1")
-    assert isinstance(first, Taken)
-    assert await desk.inbox.answer(request, JOHN, token="t1") == first
-    assert await desk.inbox.answer(request, JOAN, token="t1") == AnsweredAlready("", first.at, JOHN)
-    assert await desk.inbox.answer(request, JOHN, token="t2") == AnsweredAlready("", first.at, JOHN)
-    assert await desk.backlog(Stream.EVENTS) == 1
-
-
 async def test_r6_a_late_answer_changes_nothing_even_before_the_timer_went_off(desk: Desk) -> None:
     request = await asked(desk)
     await desk.later(86400 + 1)
@@ -69,34 +59,6 @@ async def test_r6_a_late_answer_changes_nothing_even_before_the_timer_went_off(d
     assert await desk.snapshot() == before
     await desk.store.fire_due(0)
     assert isinstance(await desk.inbox.answer(request, JOHN), Expired)
-
-
-async def test_r6_an_answer_for_a_cancelled_chain_is_stale(desk: Desk) -> None:
-    request = await asked(desk)
-    assert await desk.store.cancel(cancellation(request.split(".")[0])) is CancelStatus.SENT
-    await desk.decide_all()
-    assert isinstance(await desk.inbox.answer(request, JOHN), Stale)
-
-
-@pytest.mark.parametrize("status", [*ChainStatus, None])
-async def test_r6_a_question_that_a_chain_left_open_is_answered_only_while_it_lives(
-    desk: Desk, status: ChainStatus | None
-) -> None:
-    request = await asked(desk)
-    chain = desk.key("chain", request.split(".")[0])
-    await (desk.redis.delete(chain) if status is None else desk.redis.hset(chain, "status", status.value))
-    before = await desk.snapshot()
-    verdict = await desk.inbox.answer(request, JOHN)
-    if status is not None and not status.final:
-        assert isinstance(verdict, Taken)
-    else:
-        assert isinstance(verdict, Stale if status is not None else Unknown)
-        assert await desk.snapshot() == before
-
-
-@pytest.mark.parametrize("request_id", ["nobody.r1", "nobody", "☎", ""])
-async def test_r6_an_unknown_request_is_unknown(desk: Desk, request_id: str) -> None:
-    assert isinstance(await desk.inbox.answer(request_id, JOHN), Unknown)
 
 
 async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) -> None:

@@ -108,12 +108,6 @@ async def test_e6_places_are_taken_and_given_back_and_end_with_their_lease(limit
     await wait_until(lambda: goes(4))  # nor is that of the first any more
 
 
-async def test_e6_a_lost_reply_takes_no_second_place(limits: LimitStore) -> None:
-    spec = tool(at_once(1))
-    assert (await ask(limits, spec)).turn is Turn.GO
-    assert (await ask(limits, spec)).turn is Turn.GO
-
-
 async def test_e6_limits_hold_for_each_tenant_and_for_all_together(limits: LimitStore) -> None:
     spec = tool(at_once(3), at_once(2, per_tenant=True))
     tenants = ["acme", "acme", "acme", "other", "other"]
@@ -123,15 +117,6 @@ async def test_e6_limits_hold_for_each_tenant_and_for_all_together(limits: Limit
         "the at_once 2 per tenant (acme) of send",
         "the at_once 3 of send",
     ]
-
-
-async def test_e6_what_one_limit_refuses_costs_the_other_nothing(limits: LimitStore) -> None:
-    spec = tool(at_once(1), rate(1, burst=2))
-    assert (await ask(limits, spec, 1)).turn is Turn.GO
-    for _ in range(5):
-        assert (await ask(limits, spec, 2)).turn is Turn.REST
-    await limits.give_back(place(spec, 1), 0.01)
-    assert (await ask(limits, spec, 2)).turn is Turn.GO
 
 
 async def test_e6_all_keys_are_in_the_partition_of_their_queue_and_expire(limits: LimitStore, redis: Redis) -> None:

@@ -3,15 +3,13 @@
 import asyncio
 
 import pytest
-from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.store.rows import Head, Key, Kind
-from haltpoint.runtime.streams.topology import PREFIX, EntryRef
+from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
 from tests.support.desk import Desk, Order
 
@@ -27,10 +25,6 @@ async def cancel(desk: Desk, chain_id: str) -> None:
     message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data())
     await desk.store.cancel(message)
     await desk.decide_all()
-
-
-def copied(order: Order, entry: str) -> Order:
-    return Order(EntryRef(order.ref.partition, order.ref.stream, entry), order.data, order.body)
 
 
 async def test_r3_the_first_delivery_of_a_repeatable_action_needs_no_claim(desk: Desk) -> None:
@@ -84,28 +78,6 @@ async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt
     assert await desk.finish(fresh) is Completion.RECORDED
 
 
-async def test_r4_a_claim_whose_reply_was_lost_is_answered_again(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, "send"))
-    args = (f"{PREFIX}claim", 1, desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry)
-    first = await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1")
-    assert await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/1") == first
-    assert (await desk.calls.call("FCALL", *args, order.data.action_id, "one", "one/2"))[0] == b"in_doubt"
-
-
-async def test_r3_a_repeatable_action_may_be_taken_over_again_and_again(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
-    assert [await claim(desk, order) for _ in range(3)] == [Claimed(GO, 1), Claimed(GO, 2), Claimed(GO, 3)]
-
-
-async def test_r8_who_lost_the_lease_changes_nothing_and_acknowledges_nothing(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
-    await claim(desk, order)
-    before = await desk.snapshot()
-    assert await desk.finish(order, epoch=0) is Completion.STALE
-    assert await desk.snapshot() == before
-    assert await desk.finish(order, epoch=1) is Completion.RECORDED
-
-
 @pytest.mark.parametrize("begun", [False, True])
 async def test_r8_who_slept_while_another_took_over_changes_nothing(desk: Desk, begun: bool) -> None:
     """Claim, heartbeat, complete and release of a consumer for which the entry is not pending any more."""
@@ -125,16 +97,6 @@ async def test_r8_who_slept_while_another_took_over_changes_nothing(desk: Desk, 
     assert await awake.complete(finished) is Completion.RECORDED
 
 
-async def test_an_entry_that_was_never_read_is_claimed_by_no_consumer(desk: Desk) -> None:
-    await desk.submit(literal_task(1, "send"))
-    await desk.decide_all()
-    ((entry, _),) = await desk.redis.xrange(desk.topology.stream(0, Stream.TOOLS, "default"))
-    (message,) = await desk.messages(Stream.TOOLS, "default")
-    assert isinstance(message, ToolRequested)
-    ref = EntryRef(0, "tools:default", entry.decode())
-    assert await desk.receipt_store.claim(ref, message.data.action_id) == Claimed(LOST, 0)
-
-
 async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
     await desk.redis.config_set("maxmemory", 1)
@@ -146,21 +108,6 @@ async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk
         await desk.redis.config_set("maxmemory", 0)
 
 
-async def test_a_claim_after_the_receipt_finishes_the_entry(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(2))
-    await desk.finish(order)
-    copy = await desk.redis.xadd(desk.topology.stream(0, Stream.TOOLS, "default"), {"__data__": "{}"})
-    assert (await claim(desk, copied(order, copy.decode()))).status is DONE
-    assert await desk.backlog(Stream.TOOLS, "default") == 0
-
-
-async def test_a_final_chain_runs_nothing_any_more(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, "send"))
-    await cancel(desk, order.data.action_id.split(".")[0])
-    assert (await claim(desk, order)).status is DONE
-    assert await desk.backlog(Stream.TOOLS, "default") == 0
-
-
 async def test_a_receipt_for_a_final_chain_is_kept_and_told_to_nobody(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
     await cancel(desk, order.data.action_id.split(".")[0])
@@ -168,17 +115,6 @@ async def test_a_receipt_for_a_final_chain_is_kept_and_told_to_nobody(desk: Desk
     assert await desk.backlog(Stream.EVENTS) == 0
     assert (await desk.action(order.data.action_id)).receipt is not None
     assert await desk.redis.ttl(desk.key("data", order.data.action_id.split(".")[0])) > 0
-
-
-@pytest.mark.parametrize("known", [True, False])
-async def test_a_forged_or_doubled_entry_is_finished_and_never_run(desk: Desk, known: bool) -> None:
-    order = await desk.order_of(literal_task(1, "send"))
-    forged = await desk.redis.xadd(desk.topology.stream(0, Stream.TOOLS, "default"), {"__data__": "{}"})
-    ref = EntryRef(0, "tools:default", forged.decode())
-    action = order.data.action_id if known else "nobody.knows.1"
-    assert (await desk.receipt_store.claim(ref, action)).status is STALE
-    assert await desk.backlog(Stream.TOOLS, "default") == 1
-    assert await claim(desk, order) == Claimed(GO, 1)
 
 
 async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
@@ -209,15 +145,6 @@ async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) 
     assert deliveries[lease.ref.entry] == 1
 
 
-async def test_r8_a_heartbeat_of_another_consumer_or_epoch_is_lost(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
-    stranger = ReceiptStore(desk.calls, desk.topology, "two")
-    assert await stranger.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
-    await claim(desk, order)
-    assert await desk.receipt_store.heartbeat([Lease(order.ref, order.data.action_id, 0)]) == [False]
-    assert await desk.receipt_store.heartbeat([Lease(order.ref, order.data.action_id, 1)]) == [True]
-
-
 async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send", to="john"))
     lease = Lease(order.ref, order.data.action_id, 0)
@@ -229,27 +156,3 @@ async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
     assert (await claim(desk, order)).status is STALE
     assert await claim(desk, again) == Claimed(LOST, 0)
     assert await ReceiptStore(desk.calls, desk.topology, "two").claim(again.ref, again.data.action_id) == Claimed(GO, 1)
-
-
-async def test_r4_what_was_started_and_cannot_be_repeated_is_not_handed_back(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, "send"))
-    epoch = (await claim(desk, order)).epoch
-    assert await desk.receipt_store.release(Lease(order.ref, order.data.action_id, epoch)) is False
-    repeatable = await desk.order_of(literal_task())
-    epoch = (await claim(desk, repeatable)).epoch
-    assert await desk.receipt_store.release(Lease(repeatable.ref, repeatable.data.action_id, epoch)) is True
-
-
-async def test_r8_after_a_release_the_old_holder_cannot_complete(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
-    await desk.receipt_store.release(Lease(order.ref, order.data.action_id, 0))
-    assert await desk.finish(order) is Completion.STALE
-
-
-async def test_epochs_of_a_second_attempt_begin_anew_under_a_new_entry(desk: Desk, redis: Redis) -> None:
-    order = await desk.order_of(literal_task())
-    await claim(desk, order)
-    await desk.receipt_store.release(Lease(order.ref, order.data.action_id, 1))
-    (again,) = await desk.orders()
-    assert await desk.finish(order, epoch=1) is Completion.STALE
-    assert await desk.finish(again, epoch=0) is Completion.RECORDED

@@ -1,14 +1,11 @@
 """hp3_submit: a chain begins whole, once (R1, R2)."""
 
-from datetime import UTC, datetime
-
 import msgspec
 import pytest
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import Ingress, derived_chain_id
-from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Budget, Task
 from haltpoint.runtime.store.store import SubmitStatus, foreign_chain_id, new_chain_id
@@ -73,12 +70,6 @@ async def test_the_deadline_is_the_earliest_of_policy_and_budget(redis: Redis, t
         assert (await desk.chain(submitted.chain_id)).deadline == submitted.at + seconds * 1000
 
 
-async def test_a_deadline_without_time_zone_is_utc(desk: Desk) -> None:
-    near = (await desk.now()) // 1000 + 60
-    task = Task(goal="x", deadline=datetime.fromtimestamp(near, UTC).replace(tzinfo=None))
-    assert (await desk.chain(await desk.submit(task))).deadline == near * 1000
-
-
 def test_a_foreign_task_is_found_by_source_and_id_and_tenant() -> None:
     message = TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John I am late"))
     assert foreign_chain_id(message) == derived_chain_id(Ingress.STREAM, None, "shop", "order-17")
@@ -111,9 +102,3 @@ def test_ids_of_chains_are_uuid7_in_order() -> None:
     ids = [new_chain_id() for _ in range(50)]
     assert all(len(one) == 32 and one[12] == "7" for one in ids)
     assert [one[:12] for one in ids] == sorted(one[:12] for one in ids)
-
-
-async def test_the_message_on_the_stream_tells_the_goal_and_not_the_task_again(desk: Desk) -> None:
-    await desk.submit(literal_task(1, text="x" * 1000))
-    (entry,) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
-    assert len(entry[1][b"__data__"]) < 400

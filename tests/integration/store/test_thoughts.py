@@ -3,7 +3,7 @@
 import msgspec
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import AnswerDrafted, PlanDrafted, TaskCancelled
+from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.receipts import Lease, Recorded
 from haltpoint.runtime.streams.topology import EntryRef
@@ -30,25 +30,6 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
     assert kept is not None
     assert (kept.type, kept.raw) == ("plan.drafted.v1", "I think ? so")
     assert msgspec.json.decode(kept.data, type=PlanDrafted.Data) == reply.data
-
-
-async def test_r2_the_second_thought_of_the_same_id_is_not_taken(desk: Desk) -> None:
-    ref, reply = await asked(desk)
-    await desk.receipt_store.record_thought(ref, reply)
-    other = msgspec.structs.replace(reply, data=msgspec.structs.replace(reply.data, plan=line_plan(3)))
-    assert await desk.receipt_store.record_thought(ref, other) is Recorded.AGAIN
-    assert await desk.messages() == [reply]
-
-
-async def test_a_thought_for_a_final_or_unknown_chain_is_dropped(desk: Desk) -> None:
-    ref, reply = await asked(desk)
-    message = TaskCancelled(id="c", source="test", subject=reply.subject, data=TaskCancelled.Data())
-    await desk.store.cancel(message)
-    await desk.decide_all()
-    assert await desk.receipt_store.record_thought(ref, reply) is Recorded.FINAL
-    nobody = AnswerDrafted(id="x", source="test", data=AnswerDrafted.Data(thought_id="nobody.answer.t1.1", text=""))
-    assert await desk.receipt_store.record_thought(ref, nobody) is Recorded.FINAL
-    assert (await desk.backlog(Stream.EVENTS), await desk.backlog(Stream.PLANS)) == (0, 0)
 
 
 async def test_a_planner_keeps_and_hands_back_what_it_thinks_about(desk: Desk) -> None:

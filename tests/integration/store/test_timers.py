@@ -3,7 +3,6 @@
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TimerDue
 from tests.support import wait_until
 from tests.support.builders import asks, literal_task
@@ -12,11 +11,6 @@ from tests.support.desk import Desk, desk_at
 
 async def timer_of(desk: Desk, chain_id: str) -> float | None:
     return await desk.redis.zscore(desk.key("timers"), chain_id)  # type: ignore[no-any-return]
-
-
-async def test_nothing_goes_off_before_its_time(desk: Desk) -> None:
-    await desk.submit(literal_task())
-    assert (await desk.store.fire_due(0)).count == 0
 
 
 async def test_r1_a_due_chain_is_told_and_told_again_until_it_is_heard(redis: Redis) -> None:
@@ -38,17 +32,6 @@ async def test_r1_a_due_chain_is_told_and_told_again_until_it_is_heard(redis: Re
         assert await timer_of(desk, chain_id) is None
 
 
-async def test_r1_a_timer_that_went_off_too_early_is_set_right(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
-    await desk.decide_all()
-    due = await timer_of(desk, chain_id)
-    await desk.redis.zadd(desk.key("timers"), {chain_id: 1})
-    assert (await desk.store.fire_due(0)).count == 1
-    await desk.decide_all()
-    assert await timer_of(desk, chain_id) == due
-    assert (await desk.chain(chain_id)).status is ChainStatus.EXECUTING
-
-
 async def test_an_open_request_expires_with_the_timer_and_the_chain_hears_which(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "lookup"))
     await desk.finish(order, asks())
@@ -66,21 +49,6 @@ async def test_an_open_request_expires_with_the_timer_and_the_chain_hears_which(
     assert [one.data.expired for one in await desk.messages() if isinstance(one, TimerDue)] == [due.data.expired] * 2
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
-
-
-async def test_the_earliest_go_first_and_never_more_than_asked_for(desk: Desk) -> None:
-    chains = [await desk.submit(literal_task()) for _ in range(5)]
-    await desk.decide_all()
-    await desk.redis.zadd(desk.key("timers"), {chain: n + 1 for n, chain in enumerate(chains)})
-    assert (await desk.store.fire_due(0, limit=2)).count == 2
-    assert [one.subject for one in await desk.messages()] == chains[:2]
-
-
-async def test_a_timer_without_a_chain_is_removed(desk: Desk) -> None:
-    await desk.redis.zadd(desk.key("timers"), {"nobody": 1})
-    assert (await desk.store.fire_due(0)).count == 0
-    assert await desk.redis.zcard(desk.key("timers")) == 0
-    assert await desk.backlog(Stream.EVENTS) == 0
 
 
 async def test_one_executor_at_a_time_holds_a_partition(desk: Desk) -> None:

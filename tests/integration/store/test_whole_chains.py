@@ -1,10 +1,8 @@
 """What a chain leaves in Redis: the same value when it is read again, little while it waits, nothing for ever."""
 
-import json
 from typing import Any
 
 import msgspec
-import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
@@ -14,14 +12,13 @@ from haltpoint.contracts.events import ActionProposed, AnswerDrafted, PlanDrafte
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Recovery, Retry
-from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.committing import ChainCommit
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Batch
-from tests.support.builders import asks, call, failed, line_plan, literal_task, plan, tool_step
+from tests.support.builders import asks, call, line_plan, literal_task, plan
 from tests.support.desk import Desk
 from tests.support.forgetting import forget
 
@@ -69,14 +66,6 @@ async def think(desk: Desk) -> bool:
     return bool(found)
 
 
-@pytest.mark.parametrize("length", [1, 5])
-async def test_a_literal_chain_is_read_as_it_was_decided(desk: Desk, length: int) -> None:
-    watch(desk)
-    chain_id = await desk.submit(literal_task(length, text="hello"))
-    await desk.run()
-    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
-
-
 async def test_a_chain_with_a_model_is_read_as_it_was_decided(desk: Desk) -> None:
     watch(desk)
     chain_id = await desk.submit(Task(goal="write two notes"))
@@ -84,28 +73,6 @@ async def test_a_chain_with_a_model_is_read_as_it_was_decided(desk: Desk) -> Non
         pass
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, "done")
-
-
-async def test_a_chain_that_asks_is_read_as_it_was_decided(desk: Desk) -> None:
-    watch(desk)
-    order = await desk.order_of(literal_task(2, "lookup"))
-    await desk.finish(order, asks())
-    await desk.decide_all()
-    chain_id = order.data.action_id.split(".")[0]
-    await desk.inbox.answer(f"{chain_id}.r1", CHOICE)
-    await desk.run()
-    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
-
-
-async def test_a_chain_that_fails_is_read_as_it_was_decided(desk: Desk) -> None:
-    watch(desk)
-    chain_id = await desk.submit(literal_task(3))
-    await desk.decide_all()
-    await desk.work_all(failed())
-    await desk.run()
-    chain = await desk.chain(chain_id)
-    assert chain.status is ChainStatus.FAILED
-    assert chain.end.error is not None
 
 
 async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk: Desk) -> None:
@@ -136,24 +103,6 @@ async def test_a_chain_with_an_action_that_rests_is_read_as_it_was_decided(desk:
     await desk.store.fire_due(0, 10)
     await desk.run()
     assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
-
-
-async def test_references_find_their_results_after_a_fresh_load(desk: Desk) -> None:
-    steps = plan(
-        tool_step("find", call("lookup", q="john")),
-        Step(
-            id="send",
-            required_tools=("note",),
-            actions=(call("note", to={"$from": "find.data.done"}),),
-            dependencies=("find",),
-        ),
-    )
-    await desk.submit(Task(plan=steps))
-    await desk.decide_all()
-    await desk.work_all()
-    await desk.decide_all()
-    (order,) = await desk.orders()
-    assert json.loads(order.body) == {"to": True}
 
 
 async def keys_without_expiry(desk: Desk) -> set[str]:
