@@ -275,13 +275,11 @@ class Pipeline:
         return rewritten(tool.spec, sources, before, from_json(written), SourceKind.HOOK)
 
     def _outcome(self, job: Job, outcome: Outcome) -> Outcome:
-        tool, notes = self._registry.find(job.request.tool), job.request.notes
+        tool = self._registry.find(job.request.tool)
         if outcome.error is not None and job.begun and tool is not None and tool.spec.idempotent:
             # What this run says of itself does not hold for the one before, whose worker died.
             fault = msgspec.structs.replace(outcome.error, no_effect=False)
             outcome = msgspec.structs.replace(outcome, error=fault)
-        if notes:
-            outcome = msgspec.structs.replace(outcome, warnings=(*notes, *outcome.warnings))
         return outcome
 
     async def _keep(self, job: Job, whole: str) -> int:

@@ -72,7 +72,8 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
     class Data(Contract, kw_only=True):
         """One dispatched action; its arguments are the body.
 
-        `unasked` says why values need no origin: literal, advisory, off, person (edited); without it they do.
+        `unasked` says that values need no origin: the call is a literal plan's, a person has edited it, or its step is
+        not strict; without it they do.
         """
 
         action_id: str
@@ -96,8 +97,6 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         """Why a person has to approve it first (G5)."""
         sources: dict[str, Source] | None = None
         """Place in the arguments -> its source (C13)."""
-        notes: tuple[str, ...] | None = None
-        """Words for the warnings of the receipt."""
         position: int = 0
         tenant: str | None = None
         user: str | None = None

@@ -105,13 +105,6 @@ def _form(call: CheckedCall) -> Verdict:
     return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
 
 
-def _repaired(call: CheckedCall) -> Verdict:
-    if not call.work.proposal(call.index).repaired:
-        return GO
-    words = f"The model wrote this call of {call.spec.name} as broken JSON, and its arguments are a guess."
-    return ask(ReasonKind.REPAIRED, words)
-
-
 JUDGES: Final = (
     Judge(_allowed, ALWAYS),
     Judge(_handed_on, ALWAYS, lambda spec: spec.kind is ToolKind.AGENT),
@@ -120,7 +113,6 @@ JUDGES: Final = (
     Judge(ledger.denied, ALWAYS, literal=True),
     Judge(values.origin, STRICT, attrgetter("provenance")),
     Judge(ledger.stuck, STRICT),
-    Judge(_repaired, ALWAYS, with_effects),
     Judge(bounds.ask_before, CHECKED),
     Judge(bounds.condition, CHECKED, with_effects),
     Judge(bounds.unasked, STRICT, with_effects),

@@ -10,25 +10,22 @@ from dataclasses import replace
 from typing import Any, Final
 from zlib import crc32
 
-import msgspec
+from msgspec import structs
 
-from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.calls import CheckedCall, Refuse
 from haltpoint.chain.checks.values import origin
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
-from haltpoint.chain.model.state import Action, Failure, Rest
+from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import question
-from haltpoint.chain.turns.dispatching import child_for
+from haltpoint.chain.turns.asking import ask_about_call
+from haltpoint.chain.turns.children import child_for, take_back
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.handing_on import take_back
-from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed, succeed_beside
-from haltpoint.chain.turns.strikes import strike
+from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed
 from haltpoint.contracts.base import child_report_id, request_id
 from haltpoint.contracts.events import MessageLost, ToolCompleted
 from haltpoint.contracts.facts import FactType
@@ -41,135 +38,156 @@ from haltpoint.contracts.work.tasks import Mode
 _MOST_ASKED: Final = 6
 """How often an action rests because of a doubt, each second time to run again, until a person is asked."""
 
+# ---- a receipt -------------------------------------------------------------------------------------------------------
+
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Record the receipt: continue, stop and ask, or end the step."""
-    action, outcome, body = work.actions.get(message.data.action_id), message.data.outcome, work.body
-    if action is None or action.status is not ActionStatus.DISPATCHED:
-        return None
-    # Not that of the attempt under way: a person has answered since, or nobody dispatched it.
-    if message.id != (child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"):
-        return None
-    if (rest := work.resting.get(action.id)) is not None and rest.until:
+    action, outcome = _awaited(work, message), message.data.outcome
+    if action is None:
         return None
     if action.child:
-        ledger.take_back(work, outcome.metadata.below.ledger)
-        knowledge.hear(work, message.data.known)
-        take_back(work, outcome.metadata.below)
-    fault, ran = outcome.error, outcome.metadata.arguments
-    over = work.failing is not None or work.run[action.step].status.done
-    if not over and ran is not None and outcome.confirmation is None:  # else it asks first, and runs when approved
-        _check_hooks_changes(work, action, ran)
-    spec = work.world.tools.get(action.tool)
-    if not over and spec is not None and spec.plan is not None and not action.child and outcome.satisfies:
-        admitted = read_json(body)
-        if isinstance(admitted, dict) and isinstance(arguments := admitted.get("arguments"), dict):
-            return _begin_skill(work, action, spec, spec.plan, arguments)
-    told: dict[str, Any] = {} if fault is None else {"error_type": fault.error_type.value}
-    if fault is not None and not over and (rests := rest_for(work, action, outcome, body, fault)) is not None:
-        work.resting = {**work.resting, action.id: rests}
-        work.tell_action(FactType.ACTION_RESTING, action, until=rests.until, **told)
+        take_back(work, message.data)
+    receipt = structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=work.body)
+    if work.failing is not None or work.run[action.step].status.done:
+        return _take_beside(work, receipt)
+    spec = work.world.spec(action.tool)
+    if spec.plan is not None and not action.child and outcome.satisfies:
+        return _begin_skill(work, action, spec, spec.plan)
+    rest = rest_for(work, receipt)
+    if rest is not None:
+        work.resting = {**work.resting, action.id: rest}
+        work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **_error_of(outcome))
         return None
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action, **told)
-    action = msgspec.structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=body)
-    if over:  # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
-        record(work, action)
-        return succeed_beside(work, action) if outcome.satisfies and not work.run[action.step].status.done else None
-    # A coherent result (B1) carries exactly what its next_action needs: this is next_action with its contents.
+    _tell_completed(work, receipt)
+    return _obey(work, receipt)
+
+
+def _awaited(work: Work, message: ToolCompleted) -> Action | None:
+    """The action that waits for this report; None: a person has answered since, or nobody dispatched this attempt."""
+    action = work.actions.get(message.data.action_id)
+    if action is None or action.status is not ActionStatus.DISPATCHED or _rests(work, action.id):
+        return None
+    return action if message.id == _report_id(action) else None
+
+
+def _report_id(action: Action) -> str:
+    return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
+
+
+def _rests(work: Work, name: str) -> bool:
+    rest = work.resting.get(name)
+    return rest is not None and rest.until > 0
+
+
+def _take_beside(work: Work, receipt: Action) -> StepEnd | None:
+    """It ran beside what ended its step, or makes the chain fail: nothing is asked about it."""
+    _tell_completed(work, receipt)
+    if receipt.satisfies and not work.run[receipt.step].status.done:
+        return succeed(work, receipt)
+    record(work, receipt)
+    return None
+
+
+def _tell_completed(work: Work, receipt: Action) -> None:
+    outcome = receipt.outcome
+    if outcome is not None:
+        work.tell_action(
+            FactType.ACTION_COMPLETED, receipt, next_action=outcome.next_action.value, **_error_of(outcome)
+        )
+
+
+def _error_of(outcome: Outcome) -> dict[str, str]:
+    return {} if outcome.error is None else {"error_type": outcome.error.error_type.value}
+
+
+def _obey(work: Work, receipt: Action) -> Next | None:
+    """What a receipt demands. A coherent one (B1) has exactly what its `next_action` needs."""
+    outcome, fault = receipt.outcome, receipt.error
+    if outcome is None:
+        return None
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
-        return _stop(work, action, outcome, RequestKind.IN_DOUBT, fault.message)
+        return _stop(work, receipt, RequestKind.IN_DOUBT, fault.message)
     if fault is not None:
-        return fail_action(work, action, fault)
+        return fail_action(work, receipt, fault)
     if outcome.clarification is not None:
-        return _stop(work, action, outcome, RequestKind.CLARIFICATION, outcome.clarification.question)
+        return _stop(work, receipt, RequestKind.CLARIFICATION, outcome.clarification.question)
     if outcome.confirmation is not None:
-        return _stop(work, action, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
-    return succeed(work, action)
+        return _stop(work, receipt, RequestKind.CONFIRMATION, outcome.confirmation.message)
+    return succeed(work, receipt)
 
 
-def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any]) -> Next:
-    """The chain of a skill whose hooks have let the call pass, with the arguments as they left them.
-
-    A value that they changed needs an origin where a model's own needs one (H3).
+def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next:
+    """The chain of a skill whose hooks have let the call pass, with the arguments as they left them: these meet form
+    and origin again (C6).
     """
-    if (late := too_late(work)) is not None:
+    late = too_late(work)
+    if late is not None:
         return late
+    arguments = read_json(work.body).get("arguments")
     faults = argument_faults(spec, arguments)
-    strict = work.mode(action.step) is Mode.STRICT
-    if strict and work.origin is not PlanOrigin.LITERAL and arguments != read_json(action.arguments):
-        verdict = origin(CheckedCall(work, action.step, spec, arguments))
-        faults += (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
-    refused: StartChild | Failure = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
-    if not faults:
-        refused = child_for(work, action, spec, plan, arguments, admitted=True)
-    if isinstance(refused, StartChild):
-        return refused
-    fault = ErrorInfo(ErrorType.VALIDATION, refused.error.message, recoverable=False)
+    if arguments != read_json(action.arguments):
+        faults = (*faults, *_made_up(work, CheckedCall(work, action.step, spec, arguments)))
+    child = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
+    begun = child if faults else child_for(work, action, spec, plan, arguments, admitted=True)
+    if isinstance(begun, StartChild):
+        return begun
+    fault = ErrorInfo(ErrorType.VALIDATION, begun.error.message, recoverable=False)
     record(work, resolve_error(work, action, fault))
-    return StepEnd(action.step, refused)
+    return StepEnd(action.step, begun)
 
 
-def _check_hooks_changes(work: Work, action: Action, ran: str) -> None:
-    """In advisory mode a value that hooks have made up is told like one of the model's, and counts (C6, H3).
-
-    `ran` are the arguments with which the call ran, as JSON text. In strict mode it did not run.
-    """
-    arguments = read_json(ran)
-    if (
-        work.origin is PlanOrigin.LITERAL
-        or work.mode(action.step) is not Mode.ADVISORY
-        or not isinstance(arguments, dict)
-    ):
-        return
-    proposed = CheckedCall.of(work, action)
-    verdict = origin(CheckedCall(work, action.step, proposed.spec, arguments))
-    if isinstance(verdict, Refuse) and verdict != origin(proposed):
-        fault = verdict.correction
-        told = msgspec.structs.replace(fault, message=f"Hooks changed the call. {fault.message}")
-        strike(work, action.step, told)
+def _made_up(work: Work, call: CheckedCall) -> tuple[str, ...]:
+    if work.origin is PlanOrigin.LITERAL or call.mode is not Mode.STRICT:
+        return ()
+    verdict = origin(call)
+    return (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
 
 
-def _stop(work: Work, action: Action, outcome: Outcome, kind: RequestKind, text: str) -> Next:
+def _stop(work: Work, receipt: Action, kind: RequestKind, text: str) -> Next:
     """The question that stops the chain at once (B3)."""
-    if (late := too_late(work)) is not None:
+    late = too_late(work)
+    if late is not None:
         return late
-    clarification, asked = outcome.clarification, outcome.confirmation
-    approved = work.approvals.get(action.id) if asked else None
     if work.origin is not PlanOrigin.LITERAL:
-        drop_held(work, action.step, "a question was open")
-    work.keep(asking := action.asking())
-    return question(
-        work,
-        kind,
-        action.step,
-        text,
-        asking,
-        options=() if clarification is None else clarification.options,
-        preview=asked and asked.preview,
-        approved_preview=approved and approved.preview,
-        digest=asked.digest if asked else "",
-        preview_digest=asked.preview_digest if asked else "",
-        seconds=asked.expires if asked else None,
-        arguments=(asked and asked.arguments) or outcome.metadata.arguments or action.arguments,
-        reasons=() if asked is None else asked.reasons,
-        sources=outcome.metadata.sources,
-    )
+        drop_held(work, receipt.step, "a question was open")
+    outcome = receipt.outcome
+    shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
+    if outcome is not None and outcome.clarification is not None:
+        shown["options"] = outcome.clarification.options
+    if outcome is not None and (asked := outcome.confirmation) is not None:
+        approved = work.approvals.get(receipt.id)
+        shown.update(
+            arguments=asked.arguments or receipt.ran,
+            preview=asked.preview,
+            approved_preview=approved and approved.preview,
+            digest=asked.digest,
+            preview_digest=asked.preview_digest,
+            seconds=asked.expires,
+            reasons=asked.reasons,
+        )
+    return ask_about_call(work, kind, receipt, text, **shown)
+
+
+# ---- a message that was lost -----------------------------------------------------------------------------------------
 
 
 def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     """Handle a lost message: fail the chain if it waits for it."""
     data = message.data
-    words = f"the message {data.message_id} could not be processed: {data.reason}"
-    action = work.actions.get(data.message_id.partition("/")[0])
     if not _waits_for(work, data.message_id):
         return None
-    over = action is not None and work.run[action.step].status.done  # it ran beside what ended its step
-    if action is not None:  # it may have taken effect; nothing waits for it any more
-        kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
-        record(work, resolve_error(work, action, ErrorInfo(kind, words, recoverable=False)))
-        if action.child:
-            work.outputs.append(CancelChild(action.child, words))
-    return None if over else failed(Code.MESSAGE_LOST, words)
+    words = f"the message {data.message_id} could not be processed: {data.reason}"
+    action = work.actions.get(data.message_id.partition("/")[0])
+    if action is None:
+        return failed(Code.MESSAGE_LOST, words)
+    is_over = work.run[action.step].status.done  # it ran beside what ended its step
+    kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
+    fault = ErrorInfo(kind, words, recoverable=False)
+    record(work, resolve_error(work, action, fault))  # it may have taken effect; nothing waits for it any more
+    if action.child:
+        work.outputs.append(CancelChild(action.child, words))
+    return None if is_over else failed(Code.MESSAGE_LOST, words)
 
 
 def _waits_for(work: Work, message_id: str) -> bool:
@@ -181,24 +199,30 @@ def _waits_for(work: Work, message_id: str) -> bool:
     if work.status is ChainStatus.ACCEPTED:
         return message_id == work.id
     asked, _, which = message_id.partition("/")
-    # where a step is not in progress, a person decides in the model's place (D3)
-    if asked in {work.thought, *(name for index in work.active if work.awaits(index, name := work.awaited(index)))}:
+    if _is_asked(work, asked):
         return which in ("", "reply")
-    if (action := work.actions.get(asked)) is not None and action.status is ActionStatus.DISPATCHED:
-        if action.child:
-            return message_id == child_report_id(asked)
-        rest = work.resting.get(asked)
-        return which in (f"{action.attempt}", f"{action.attempt}/done") and (rest is None or not rest.until)
+    action = work.actions.get(asked)
+    if action is not None and action.status is ActionStatus.DISPATCHED:
+        is_order = not action.child and which == str(action.attempt)
+        return not _rests(work, asked) and (is_order or message_id == _report_id(action))
     return which == "answer" and asked in {request_id(work.id, request.number) for request in work.requests}
 
 
-def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: ErrorInfo) -> Rest | None:
-    """The rest of an action until it runs again; None: its error counts, or a person is asked about the doubt."""
-    spec = work.world.tools.get(action.tool)
-    if spec is None:
+def _is_asked(work: Work, thought: str) -> bool:
+    """Whether the chain or a step waits for this thought."""
+    return thought == work.thought or any(work.awaits(index, thought) for index in work.active)
+
+
+# ---- rests -----------------------------------------------------------------------------------------------------------
+
+
+def rest_for(work: Work, receipt: Action) -> Rest | None:
+    """The rest of an action until it runs again; None: its receipt counts, or a person is asked about the doubt."""
+    outcome, fault, spec = receipt.outcome, receipt.error, work.world.tools.get(receipt.tool)
+    if outcome is None or fault is None or spec is None:
         return None
-    before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
-    rest = replace(before, outcome=outcome, data=body, reconcile=False)
+    before = work.resting.get(receipt.id) or Rest(0, outcome, attempts=0)
+    rest = replace(before, outcome=outcome, data=receipt.data, reconcile=False)
     if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
@@ -208,7 +232,7 @@ def rest_for(work: Work, action: Action, outcome: Outcome, body: str, fault: Err
     if fault.error_type is ErrorType.IN_DOUBT and spec.recovery.reconciles:
         until = _may_be_reconciled(work, spec, fault, rest.attempts)
         return None if until is None else replace(rest, until=until, reconcile=True)
-    until = _may_run_again(work, action, spec, outcome, fault, rest.attempts)
+    until = _may_run_again(work, receipt, fault, rest.attempts)
     return None if until is None else replace(rest, until=until)
 
 
@@ -226,9 +250,7 @@ def _may_be_reconciled(work: Work, spec: ToolSpec, fault: ErrorInfo, attempts: i
     return None if until >= work.deadline else until
 
 
-def _may_run_again(
-    work: Work, action: Action, spec: ToolSpec, outcome: Outcome, fault: ErrorInfo, attempts: int
-) -> int | None:
+def _may_run_again(work: Work, receipt: Action, fault: ErrorInfo, attempts: int) -> int | None:
     """When a call runs again whose error allows it and whose tool has another attempt (E2), in ms; never past the
     deadline.
 
@@ -236,16 +258,17 @@ def _may_run_again(
     back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
     idempotent tool's code raised is tried once more.
     """
-    retry = spec.recovery.retry
-    if retry is None or not outcome.metadata.again or fault.error_type not in retry.on:
+    retry = work.world.spec(receipt.tool).recovery.retry
+    if retry is None or not receipt.told.again or fault.error_type not in retry.on:
         return None
-    if attempts >= (min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts):
+    most = min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts
+    if attempts >= most:
         return None
-    if fault.retry_after is None:
-        least, room = 0.0, min(float(retry.most), float(retry.first) * 2 ** (attempts - 1))
-    else:
+    least, room = 0.0, min(float(retry.most), float(retry.first) * 2 ** (attempts - 1))
+    if fault.retry_after is not None:
         least, room = fault.retry_after, fault.retry_after / 2
     if least * 1000 >= work.deadline - work.now:
         return None
-    wait = int(least * 1000) + crc32(f"{action.id}/{action.attempt}".encode()) % (int(room * 1000) + 1)
-    return min(work.now + max(1, wait), work.deadline - 1)
+    picked = crc32(f"{receipt.id}/{receipt.attempt}".encode()) % (int(room * 1000) + 1)
+    wait = max(1, int(least * 1000) + picked)
+    return min(work.now + wait, work.deadline - 1)

@@ -1,4 +1,4 @@
-"""How a chain begins (C1, C12), and what the planner brings besides proposals: plans, answers, thoughts that failed."""
+"""How a chain begins (C1, C12), and what the planner brings: plans, bounds, proposals, answers, thoughts that failed."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -25,17 +25,11 @@ from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.agents import assign, take_choice
 from haltpoint.chain.turns.asking import ask_while_planning
-from haltpoint.chain.turns.assigning import assign, take_choice
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
-from haltpoint.chain.turns.thinking import (
-    overspent,
-    stand_in,
-    think_answer,
-    think_bounds,
-    think_plan,
-)
+from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_bounds, think_plan
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -46,7 +40,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.bounds import Bounds, ChainBounds
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode, Style
@@ -55,13 +49,13 @@ from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
-"""Its id where a model routes the task (I2)."""
-
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""
 
 MOST_SHOWN: Final = 300
 """Characters of the names of tools that an answer called, as the model gets them."""
+
+Corrections = tuple[Correction, ...]
 
 _NOT_READ: Final = Correction(
     violation=Violation.UNREADABLE,
@@ -73,6 +67,8 @@ _TOO_MANY: Final = Correction(
 )
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
+# ---- the beginning ---------------------------------------------------------------------------------------------------
+
 
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
@@ -83,18 +79,13 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
 def begin_assigned(work: Work) -> Next | None:
     """Begin the task for the agent that works on it."""
     task = work.task
-    drafted = PlanOrigin.REACT if task.style is Style.REACT else PlanOrigin.DRAFTED
-    origin = drafted if task.plan is None else PlanOrigin.LITERAL
     known = work.world.agents.named(task.agent)
-    work.tell(FactType.CHAIN_STARTED, None, origin=origin.value, **({} if known is None else {"agent": known.name}))
+    about = {} if known is None else {"agent": known.name}
+    work.tell(FactType.CHAIN_STARTED, None, origin=_origin(work).value, **about)
     if task.agent is not None and known is None:
         return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
     if task.plan is not None:
-        faults = literal_faults(task.plan, work.world.tools)
-        if faults:
-            return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
-        adopt(work, task.plan, PlanOrigin.LITERAL)
-        return None
+        return _begin_literal(work, task.plan)
     if task.asked is not None and task.handed.assigned is not None:
         work.hear(task.handed.assigned.heard)
         take_bounds(work, None)
@@ -102,8 +93,22 @@ def begin_assigned(work: Work) -> Next | None:
         return think_plan(work)
     if _is_read_by_a_model(work):
         return think_bounds(work)
-    take_bounds(work, None)
-    begin_open(work)
+    begin_open(work, None)
+    return None
+
+
+def _origin(work: Work) -> PlanOrigin:
+    """Who will say what the steps are."""
+    if work.task.plan is not None:
+        return PlanOrigin.LITERAL
+    return PlanOrigin.REACT if work.task.style is Style.REACT else PlanOrigin.DRAFTED
+
+
+def _begin_literal(work: Work, plan: Plan) -> Next | None:
+    faults = literal_faults(plan, work.world.tools)
+    if faults:
+        return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
+    adopt(work, plan, PlanOrigin.LITERAL)
     return None
 
 
@@ -123,11 +128,12 @@ def take_bounds(work: Work, reading: Bounds | None) -> None:
         work.bounds = merged(work, reading) if given is None else handed_down(work, given)
 
 
-def begin_open(work: Work) -> None:
+def begin_open(work: Work, reading: Bounds | None) -> None:
     """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
+    take_bounds(work, reading)
     work.thought = None
-    names = tuple(sorted(name for name, spec in work.world.tools.items() if open_to_models(spec, work.task)))
-    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=names)
+    names = [name for name, spec in work.world.tools.items() if open_to_models(spec, work.task)]
+    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
     if work.task.agent == SUPERVISOR:
         step = msgspec.structs.replace(step, id=ROUTE, required_tools=(ROUTE,))
     adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
@@ -142,111 +148,88 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     work.live = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
 
 
+# ---- a plan ----------------------------------------------------------------------------------------------------------
+
+
 def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     """Check the plan: carry it out, or return its problems to the model; at the limit of strikes a person decides."""
     data, mode = message.data, work.mode(None)
     if data.thought_id != work.thought or reads_goal(work):
         return None
     work.spend(data.usage)
-    if (spent := overspent(work)) is not None:
+    spent = overspent(work)
+    if spent is not None:
         return spent
-    if data.question is not None and (asked := ask_while_planning(work, data.question)) is not None:
-        return asked
-    wrong = _take_reading(work, data.bounds)
-    faults, missing = _faults(work, data.plan, data.fault)
-    missing += wrong
-    corrections = (*faults, *(() if mode is Mode.OFF else missing))
-    if corrections:
-        violate(work, None, data.thought_id, corrections, "")
-    if data.plan is not None and not faults and not (missing and mode is Mode.STRICT):
-        work.thought = None
-        take_bounds(work, None)
-        # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
-        steps = (msgspec.structs.replace(step, actions=()) if step.actions else step for step in data.plan.steps)
-        adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
-        return None
-    may_ask = mode is not Mode.OFF or work.planning.attempts < work.world.policy.strikes
-    if may_ask and not strikes_exhausted(work, None):
-        return think_plan(work, corrections, data.thought_id)
-    if mode is Mode.STRICT:
+    question = None if data.question is None else ask_while_planning(work, data.question)
+    if question is not None:
+        return question
+    broken = () if mode is Mode.OFF else _broken_promises(work, data)
+    faults = _faults(work, data)
+    if faults or broken:
+        violate(work, None, data.thought_id, (*faults, *broken), "")
+    if data.plan is None or faults or (broken and mode is Mode.STRICT):
+        return _plan_again(work, (*faults, *broken))
+    work.thought = None
+    take_bounds(work, None)
+    # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
+    steps = [msgspec.structs.replace(step, actions=()) for step in data.plan.steps]
+    adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
+    return None
+
+
+def _plan_again(work: Work, corrections: Corrections) -> Next:
+    """Another plan; at the limit of strikes a person decides, or where nobody is held to anything the chain fails."""
+    is_strict = work.mode(None) is Mode.STRICT
+    is_over = strikes_exhausted(work, None) if is_strict else work.planning.attempts >= work.world.policy.strikes
+    if not is_over:
+        return think_plan(work, corrections, work.thought)
+    if is_strict:
         work.thought = None
         return escalate(work, None, f"no valid plan after {count(work.row.count, 'attempt')}")
     told = "; ".join(correction.message for correction in corrections)
     return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.planning.attempts, 'attempt')}: {told}")
 
 
-def _take_reading(work: Work, reading: Bounds | None) -> tuple[Correction, ...]:
-    """Keep what a plan's form says of the goal; the correction, the one time that it names too many tools."""
-    if reading is None or work.bounds is not None:
-        return ()
-    if work.planning.attempts == 1 and names_too_many(work, reading):
-        return (_TOO_MANY,)
-    take_bounds(work, reading)
-    return ()
+def _broken_promises(work: Work, data: PlanDrafted.Data) -> Corrections:
+    """What the plan leaves out of the promises of the task (C3), and whether it names too many tools, once (C12)."""
+    too_many: Corrections = ()
+    if data.bounds is not None and work.bounds is None:
+        if work.planning.attempts == 1 and names_too_many(work, data.bounds):
+            too_many = (_TOO_MANY,)
+        else:
+            take_bounds(work, data.bounds)
+    if data.plan is None:
+        return too_many
+    missing = dropped(work, work.bounds or merged(work, None), data.plan)
+    return (*map(_bad_plan, missing), *too_many)
 
 
-def _faults(work: Work, plan: Plan | None, fault: str | None) -> tuple[tuple[Correction, ...], tuple[Correction, ...]]:
-    """What makes the plan impossible (C1), and what it leaves out of the promises of the task (C3)."""
-    if plan is None:
-        texts, missing = [fault or "the reply has no plan"], tuple[str, ...]()
-    else:
-        bounds = work.bounds or merged(work, None)
-        wrong = drafted_faults(plan, work.world.tools, work.task, work.world.policy.max_steps)
-        texts = [*map(str, wrong), *_forbidden_steps(work, bounds, plan)]
-        missing = dropped(work, bounds, plan)
+def _faults(work: Work, data: PlanDrafted.Data) -> Corrections:
+    """What makes the plan impossible (C1)."""
+    if data.plan is None:
+        return (_bad_plan(data.fault or "the reply has no plan"),)
+    faults = drafted_faults(data.plan, work.world.tools, work.task, work.world.policy.max_steps)
+    texts = [*map(str, faults), *_forbidden_steps(work, data.plan)]
     if len(texts) > MOST_FAULTS:
         texts[MOST_FAULTS:] = [f"and {len(texts) - MOST_FAULTS} more faults of these kinds"]
-    return tuple(map(_bad_plan, texts)), tuple(map(_bad_plan, missing))
+    return tuple(map(_bad_plan, texts))
+
+
+def _forbidden_steps(work: Work, plan: Plan) -> Iterator[str]:
+    """The steps that promise forbidden tools only."""
+    bounds = work.bounds or merged(work, None)
+    barred = set() if work.mode(None) is Mode.OFF else tools_of(bounds.forbidden)
+    for step in plan.steps:
+        for promise in step.promised:
+            if barred.issuperset(promise):
+                yield f"step {step.id!r}: {' or '.join(promise)} may not be called: the goal forbids it"
 
 
 def _bad_plan(text: str) -> Correction:
     return Correction(violation=Violation.BAD_PLAN, message=text)
 
 
-def _forbidden_steps(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
-    """The steps that promise forbidden tools only."""
-    barred = tools_of(bounds.forbidden)
-    for step in plan.steps:
-        for promise in step.promised if work.mode(None) is not Mode.OFF else ():
-            if barred.issuperset(promise):
-                yield f"step {step.id!r}: {' or '.join(promise)} may not be called: the goal forbids it"
-
-
-def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
-    """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
-
-    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
-    """
-    data = message.data
-    if data.thought_id != work.thought or reads_goal(work):
-        return None
-    work.spend(data.usage)
-    if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, work.phrases.out_of_budget))
-    corrections = _no_words(data)
-    if corrections:
-        violate(work, None, data.thought_id, corrections, data.text)
-        if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
-            return think_answer(work, corrections, data.thought_id)
-    words = "" if data.faults else data.text
-    if words:
-        return Completed(words)
-    if data.faults:
-        return Completed(stand_in(work, work.phrases.unreadable))
-    return Completed(stand_in(work, work.phrases.called_a_tool if data.called else work.phrases.said_nothing))
-
-
-def _no_words(data: AnswerDrafted.Data) -> tuple[Correction, ...]:
-    """What an answer holds that is no words for the user: calls, and what could not be read."""
-    faults: list[Correction] = []
-    if data.called:
-        names = ", ".join(dict.fromkeys(data.called))[:MOST_SHOWN]
-        text = f"{names} cannot be called now: the work is over. {_IN_WORDS}"
-        faults.append(Correction(violation=Violation.NOT_ALLOWED, message=text, tool=data.called[0]))
-    if data.faults:
-        text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
-        faults.append(Correction(violation=Violation.UNREADABLE, message=text))
-    return tuple(faults)
+# ---- other thoughts --------------------------------------------------------------------------------------------------
 
 
 def take_drafted_bounds(work: Work, message: BoundsDrafted) -> Next | None:
@@ -262,8 +245,7 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
     """A reading that cannot be used is asked for once more; then the task continues without one (C12)."""
     if work.planning.attempts == 1 and (reading is None or names_too_many(work, reading)):
         return think_bounds(work, (_NOT_READ if reading is None else _TOO_MANY,), work.thought)
-    take_bounds(work, reading)
-    begin_open(work)
+    begin_open(work, reading)
     return None
 
 
@@ -275,6 +257,42 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
         return None
     take_choice(work, message)
     return begin_assigned(work)
+
+
+def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
+    """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
+
+    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
+    """
+    data, phrases = message.data, work.phrases
+    if data.thought_id != work.thought or reads_goal(work):
+        return None
+    work.spend(data.usage)
+    if overspent(work):  # the work is done: a reply that cost too much is not acted on
+        return Completed(stand_in(work, phrases.out_of_budget))
+    corrections = _no_words(data)
+    if corrections:
+        violate(work, None, data.thought_id, corrections, data.text)
+        if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
+            return think_answer(work, corrections, data.thought_id)
+    if data.faults:
+        return Completed(stand_in(work, phrases.unreadable))
+    if data.text:
+        return Completed(data.text)
+    return Completed(stand_in(work, phrases.called_a_tool if data.called else phrases.said_nothing))
+
+
+def _no_words(data: AnswerDrafted.Data) -> Corrections:
+    """What an answer holds that is no words for the user: calls, and what could not be read."""
+    faults: list[Correction] = []
+    if data.called:
+        names = ", ".join(dict.fromkeys(data.called))[:MOST_SHOWN]
+        text = f"{names} cannot be called now: the work is over. {_IN_WORDS}"
+        faults.append(Correction(violation=Violation.NOT_ALLOWED, message=text, tool=data.called[0]))
+    if data.faults:
+        text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
+        faults.append(Correction(violation=Violation.UNREADABLE, message=text))
+    return tuple(faults)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:

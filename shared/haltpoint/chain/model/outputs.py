@@ -23,9 +23,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
     `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. A limit held
     `limited` attempts back. `origins` are the actions whose receipts the worker looks into when it asks once more where
-    values come from; `unasked` says why it need not. With `reasons` the worker asks a person before it runs the call;
-    `sources` go into the receipt, `notes` into its warnings. `would_ask`,
-    for the log: why a person would be asked in strict mode.
+    values come from; without them it need not. With `reasons` the worker asks a person before it runs the call;
+    `sources` go into the receipt. `would_ask`, for the log: why a person would be asked in strict mode.
     """
 
     action: Action
@@ -37,10 +36,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     limited: int = 0
     again: bool = False
     origins: tuple[str, ...] | None = None
-    unasked: str | None = None
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
-    notes: tuple[str, ...] = ()
     would_ask: tuple[str, ...] = ()
 
 

@@ -32,9 +32,8 @@ class Work(Chain, kw_only=True, gc=False):
 
     Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
     ignored the event. `chain` is the chain before the event; `run` says how far each step has come by now, `changed`
-    are those that have moved since. `words` is the text with which a reasoning step ended. `fresh` is the step
-    that got its proposal judged in this decision; `woken`: the chain's timer went off; `expired` are the numbers of the
-    questions whose time is over.
+    are those that have moved since. `words` is the text with which a reasoning step ended. `woken`: the chain's
+    timer went off; `expired` are the numbers of the questions whose time is over.
     """
 
     chain: Chain
@@ -47,7 +46,6 @@ class Work(Chain, kw_only=True, gc=False):
     outputs: list[Output] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     words: str | None = None
-    fresh: int | None = None
     expired: Collection[int] = ()
     woken: bool = False
 

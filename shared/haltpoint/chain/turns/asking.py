@@ -43,53 +43,68 @@ def question(
     people see beside it (see `Ask`). `seconds` until it expires: the policy's at most, never past the chain's deadline.
     """
     patience = work.world.policy.request_timeout
-    deadline = work.now + int(min(patience, patience if seconds is None else seconds) * 1000)
-    about, tool = ("", tool) if action is None else (action.id, action.tool)
-    place = -1 if index is None else index
-    request = OpenRequest(work.asked + 1, kind, place, about, min(work.deadline, deadline), options, form, tool, text)
+    if seconds is not None:
+        patience = min(patience, seconds)
+    request = OpenRequest(
+        number=work.asked + 1,
+        kind=kind,
+        step=-1 if index is None else index,
+        action_id="" if action is None else action.id,
+        deadline=min(work.deadline, work.now + int(patience * 1000)),
+        options=options,
+        form=form,
+        tool=tool if action is None else action.tool,
+        question=text,
+    )
     return Ask(request, **shown)
+
+
+def ask_about_call(work: Work, kind: RequestKind, action: Action, text: str, **shown: Any) -> Ask:
+    """The question of a call to a person: their answer will be its receipt, or has it run."""
+    asking = action.asking()
+    work.keep(asking)
+    shown.setdefault("arguments", action.arguments)
+    return question(work, kind, action.step, text, asking, **shown)
+
+
+def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
+    """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
+    work.outputs.append(Record(action.asking()))
+    words = arguments.get("options", ())
+    options = [Option(id=str(number), title=str(title)) for number, title in enumerate(words, 1)]
+    return ask_about_call(
+        work,
+        RequestKind.INPUT,
+        action,
+        arguments["question"],
+        options=tuple(options),
+        form=arguments.get("schema"),
+        seconds=arguments.get("timeout"),
+        priority=arguments.get("priority"),
+    )
 
 
 def ask(work: Work, asked: Ask) -> None:
     """Open a request and stop the chain, which keeps the state before it. A waiting state is the oldest request's."""
     request = asked.request
-    index, kind = None if request.step < 0 else request.step, request.kind
+    index = None if request.step < 0 else request.step
     if not work.requests:
-        work.resume, work.status = work.status, WAITING[kind]
-    work.requests, work.asked = (*work.requests, request), request.number
-    for freed in (one for one in work.active if work.run[one].freed):
-        work.edit(freed).freed = False  # a new question stops them all (B3)
+        work.resume, work.status = work.status, WAITING[request.kind]
+    work.requests = (*work.requests, request)
+    work.asked = request.number
+    _stop_freed(work)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
     work.outputs.append(asked)
-    name = request_id(work.id, request.number)
-    told = {"action_id": request.action_id} if request.action_id else {}
-    work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind.value, **told)
-    work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind.value)
-
-
-def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
-    """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
-    work.keep(asking := action.asking())
-    work.outputs.append(Record(asking))
-    words = (str(title) for title in arguments.get("options", ()))
-    return question(
-        work,
-        RequestKind.INPUT,
-        action.step,
-        str(arguments.get("question", "")),
-        asking,
-        options=tuple(Option(id=str(number), title=title) for number, title in enumerate(words, 1)),
-        form=arguments.get("schema"),
-        seconds=arguments.get("timeout"),
-        arguments=asking.arguments,
-        priority=arguments.get("priority"),
-    )
+    name, kind = request_id(work.id, request.number), request.kind.value
+    about = {"action_id": request.action_id} if request.action_id else {}
+    work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind, **about)
+    work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind)
 
 
 def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:
     """A question is open no more: it was answered, it has expired, or it is taken back."""
-    work.requests = tuple(one for one in work.requests if one is not request)
+    work.requests = tuple(other for other in work.requests if other is not request)
     work.tell(fact, request_id=request_id(work.id, request.number), **told)
 
 
@@ -97,30 +112,42 @@ def free(work: Work, request: OpenRequest) -> None:
     """Free the step of a closed question when it asks nothing else (B3), unless the chain fails. When no question is
     open, the chain takes up the state before them.
     """
-    index = None if request.step < 0 else request.step
-    over = index is None or work.failing is not None or work.run[index].status.done
-    if index is not None and not over and all(one.step != index for one in work.requests):
-        run = work.edit(index)
-        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+    index = request.step
+    if index >= 0 and work.failing is None and not work.run[index].status.done:
+        _free_step(work, index)
     if work.requests:
         work.status = WAITING[work.requests[0].kind]
         return
     work.status, work.resume = work.resume or work.status, None
-    for freed in (one for one in work.active if work.run[one].freed):
-        work.edit(freed).freed = False
-    work.tell(FactType.CHAIN_RESUMED, index, request_id=request_id(work.id, request.number))
+    _stop_freed(work)
+    step = None if index < 0 else index
+    work.tell(FactType.CHAIN_RESUMED, step, request_id=request_id(work.id, request.number))
+
+
+def _free_step(work: Work, index: int) -> None:
+    if all(request.step != index for request in work.requests):
+        run = work.edit(index)
+        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+
+
+def _stop_freed(work: Work) -> None:
+    """No step continues on its own any more: a new question stops all, or none is open (B3)."""
+    for index in work.active:
+        if work.run[index].freed:
+            work.edit(index).freed = False
 
 
 def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenRequest, ...]:
     """Take back the questions of a step that is over, or all; what they were about never runs."""
-    found = tuple(one for one in work.requests if index in (None, one.step))
-    for request in found:
+    withdrawn = tuple(request for request in work.requests if index in (None, request.step))
+    for request in withdrawn:
         work.outputs.append(Withdraw(request.number, reason))
         close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
-        if (action := work.actions.get(request.action_id)) is not None:
+        action = work.actions.get(request.action_id)
+        if action is not None:
             ledger.settle(work, action)
             work.keep(structs.replace(action, status=ActionStatus.DONE))
-    return found
+    return withdrawn
 
 
 def is_question(words: str) -> bool:

@@ -1,8 +1,6 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from dataclasses import replace
-from itertools import chain
-
 from msgspec import structs
 
 from haltpoint.chain.checks import knowledge, ledger
@@ -12,41 +10,22 @@ from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
+from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, ChainError, End, Failure, keeps_all
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.handing_on import fault_of_agent, told_of, words_of
-from haltpoint.contracts.advice import FOR_MODELS
+from haltpoint.chain.turns.receipts import outcome_of
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata
 from haltpoint.contracts.work.plans import Siblings
 
 WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
 
-
-def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
-    """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
-    words = fault.message
-    if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
-        words += f"{'' if words.endswith(('.', '!', '?')) else '.'} {fault.suggestion}"
-    error = ChainError(str(code), f"{action.tool}: {fault.error_type.value}: {fault.message}")
-    return StepEnd(action.step, Failure(error, words, fault))
-
-
-def too_late(work: Work) -> Failure | None:
-    """The end of a chain whose time is over; None when it has time left."""
-    if work.now < work.deadline:
-        return None
-    held = (rest.outcome.metadata.limit for rest in work.resting.values() if rest.until)
-    waited = next((f", while a call waited for {limit}" for limit in held if limit), "")
-    seconds = work.task.budget.seconds
-    if seconds is None or work.deadline < work.created_at + int(seconds * 1000):  # another deadline comes earlier
-        return failed(Code.TOO_LATE, f"the chain's deadline has passed{waited}")
-    return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s{waited}")
+# ---- steps -----------------------------------------------------------------------------------------------------------
 
 
 def end_step(work: Work, end: StepEnd) -> None:
@@ -54,50 +33,66 @@ def end_step(work: Work, end: StepEnd) -> None:
     the chain. Calls that are still held are dropped.
     """
     index, failure = end.index, end.failure
-    step = work.steps[index]
     if end.skipped:
-        drop_held(work, index, "step skipped")
-        work.tell(FactType.STEP_SKIPPED, index, reason=end.skipped[:WHY])
-        work.leave(index, StepStatus.SKIPPED)
-        leave_out(work, index, end.skipped[:WHY])
+        _skip_step(work, index, end.skipped[:WHY])
     elif failure is None:
-        run, validation = work.run[index], "passed"
-        if work.origin is not PlanOrigin.LITERAL:
-            validation = limits.validation(step, work.mode(index), unkept=run.unkept)
-        if work.origin is not PlanOrigin.LITERAL or run.taken < len(step.actions):
-            drop_held(work, index, "step completed")
-        work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
-        work.leave(index, StepStatus.COMPLETED)
+        _complete_step(work, index)
     else:
         _fail_step(work, index, failure)
-    for request in withdraw(work, f"step {step.id!r} is over", index) if work.requests else ():
+    name = work.steps[index].id
+    for request in withdraw(work, f"step {name!r} is over", index):
         free(work, request)
     if failure is None or not _fails_chain(work, index):
         _open_dependants(work, index)
     else:
-        fail(work, replace(failure, error=replace(failure.error, step_id=step.id)))
+        fail(work, replace(failure, error=replace(failure.error, step_id=name)))
 
 
-def _fails_chain(work: Work, index: int) -> bool:
-    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads, unless what a later
-    step promises takes a value from it (C11).
-    """
-    step = work.steps[index]
-    if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
-        return step.fatal
-    called = {action.tool for action in work.actions.values() if action.step == index}
-    tools = {*step.promised_tools, *called}
-    if not tools or not all(work.world.spec(name).read_only for name in tools):
-        return True
-    later = [work.steps[other].promised_tools for other, run in enumerate(work.run) if not run.status.done]
-    specs = [work.world.spec(name) for name in chain.from_iterable(later)]
-    origins = chain.from_iterable(spec.provenance.values() for spec in specs)
-    return any(not tools.isdisjoint(tools_of(places)) for places in origins)
+def _skip_step(work: Work, index: int, reason: str) -> None:
+    drop_held(work, index, "step skipped")
+    work.tell(FactType.STEP_SKIPPED, index, reason=reason)
+    work.leave(index, StepStatus.SKIPPED)
+    leave_out(work, index, reason)
+
+
+def _complete_step(work: Work, index: int) -> None:
+    step, run = work.steps[index], work.run[index]
+    drop_held(work, index, "step completed")
+    validation = "passed"
+    if work.origin is not PlanOrigin.LITERAL:
+        validation = limits.validation(step, work.mode(index), unkept=run.unkept)
+    work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
+    work.leave(index, StepStatus.COMPLETED)
 
 
 def _fail_step(work: Work, index: int, failure: Failure) -> None:
     work.tell(FactType.STEP_FAILED, index, code=failure.error.code, reason=failure.error.message)
     work.leave(index, StepStatus.FAILED)
+
+
+def _fails_chain(work: Work, index: int) -> bool:
+    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads, unless a later step
+    promises a tool that takes a value from it (C11).
+    """
+    step = work.steps[index]
+    if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
+        return step.fatal
+    tools = set(step.promised_tools)
+    tools.update(action.tool for action in work.actions.values() if action.step == index)
+    if not tools or not all(work.world.spec(name).read_only for name in tools):
+        return True
+    return any(not tools.isdisjoint(_origins(work, other)) for other in range(len(work.run)))
+
+
+def _origins(work: Work, index: int) -> set[str]:
+    """The tools that may bring values for what a step still has to do."""
+    found = set[str]()
+    if work.run[index].status.done:
+        return found
+    for name in work.steps[index].promised_tools:
+        for places in work.world.spec(name).provenance.values():
+            found.update(tools_of(places))
+    return found
 
 
 def _open_dependants(work: Work, index: int) -> None:
@@ -108,53 +103,53 @@ def _open_dependants(work: Work, index: int) -> None:
     graph, over = work.graph, [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
-            begun = work.run[waiting].status is not StepStatus.PENDING
-            if begun or [one for one in graph.dependencies[waiting] if not work.run[one].status.done]:
+            if not _is_free(work, waiting):
                 continue
-            missing = [one for one in graph.sources[waiting] if work.run[one].status is not StepStatus.COMPLETED]
-            if missing:
-                reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
-                work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
-                work.move(waiting, StepStatus.SKIPPED)
-                over.append(waiting)
-            else:
+            missing = [source for source in graph.sources[waiting] if _has_no_result(work, source)]
+            if not missing:
                 work.move(waiting, StepStatus.READY)
+                continue
+            reason = f"the result of step {work.steps[missing[0]].id!r} is missing"
+            work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
+            work.move(waiting, StepStatus.SKIPPED)
+            over.append(waiting)
 
 
-def is_acting(work: Work) -> bool:
-    """Whether a worker or a child carries an action out now."""
-    sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED and one.outcome is None)
-    return any(one.id not in work.resting or not work.resting[one.id].until for one in sent)
+def _is_free(work: Work, index: int) -> bool:
+    """Whether a step has not begun, and waits for no other."""
+    is_pending = work.run[index].status is StepStatus.PENDING
+    return is_pending and all(work.run[before].status.done for before in work.graph.dependencies[index])
 
 
-def _children_act(work: Work) -> bool:
-    """Whether a chain below carries an action out, and has time to say how it ends."""
-    sent = (one for one in work.actions.values() if one.status is ActionStatus.DISPATCHED and one.child)
-    return work.now < work.deadline and any(one.outcome is None for one in sent)
+def _has_no_result(work: Work, index: int) -> bool:
+    return work.run[index].status is not StepStatus.COMPLETED
+
+
+# ---- the chain -------------------------------------------------------------------------------------------------------
+
+
+def too_late(work: Work) -> Failure | None:
+    """The end of a chain whose time is over; None when it has time left."""
+    if work.now < work.deadline:
+        return None
+    seconds = work.task.budget.seconds
+    if seconds is not None and work.deadline >= work.created_at + int(seconds * 1000):
+        return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
+    return failed(Code.TOO_LATE, "the chain's deadline has passed")
 
 
 def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
     unfinished = is_unfinished(work)
-    _say_what_was_done(work, End(answer=end.answer, unfinished=unfinished))
-    report(work)
+    _say(work, End(answer=end.answer, unfinished=unfinished))
     details = {"unfinished": True} if unfinished else {}
     work.finish(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
 
 
-def _say_what_was_done(work: Work, end: End) -> None:
-    """Write the end down, with the deeds and what was not done (F1). Of a submitter's literal plan, which lets its
-    actions go, views read them off the receipts.
-    """
-    actions = tuple(work.actions.values()) if keeps_all(work) else ()
-    final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
-    work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
-
-
 def fail(work: Work, failure: Failure) -> None:
-    """The chain fails: because of a step as soon as the actions that are under way have ended (C8), else as soon as
-    the chains below it, which are stopped, have said what they did (C14). Until then questions are taken back. The
-    first failure is the one that people read.
+    """The chain fails, or is cancelled. Because of a step it does when the actions that are under way have ended (C8),
+    else when the chains below it, which are stopped, have said what they did (C14). Until then questions are taken
+    back. The first failure is the one that people read.
     """
     index = work.graph.index.get(failure.error.step_id or "")
     siblings = None if index is None else work.steps[index].siblings or work.task.siblings
@@ -163,54 +158,65 @@ def fail(work: Work, failure: Failure) -> None:
         for active in work.active:
             _cancel_children(work, active)
     if is_acting(work) if collects else _children_act(work):
-        if work.failing is None or failure.stopped is not None:
-            work.failing, work.thought = failure, None
-            if index is not None and not work.run[index].status.done:  # its turns or the chain's are used up
-                drop_held(work, index, failure.error.message)
-                _fail_step(work, index, failure)
-            for request in withdraw(work, failure.error.message):
-                free(work, request)
-        if failure.stopped is not None:
-            work.resume = ChainStatus.CANCELLED
+        _wait_to_fail(work, index, failure)
         return
-    if failure.stopped is None and work.failing is not None:
-        failure = work.failing
-    error = failure.error
-    _stop(work, "the chain failed" if failure.stopped is None else "the chain was cancelled", error.message)
-    if failure.stopped is not None:
-        _cancelled(work, *failure.stopped)
+    if failure.stopped is None:
+        failure = work.failing or failure
+    _stop(work, failure)
+    if failure.stopped is None:
+        _end_failed(work, failure)
+    else:
+        _end_cancelled(work, *failure.stopped)
+
+
+def is_acting(work: Work) -> bool:
+    """Whether a worker or a child carries an action out now."""
+    return any(work.resting.get(action.id) is None or not work.resting[action.id].until for action in _sent(work))
+
+
+def _children_act(work: Work) -> bool:
+    """Whether a chain below carries an action out, and has time to say how it ends."""
+    return work.now < work.deadline and any(action.child for action in _sent(work))
+
+
+def _sent(work: Work) -> list[Action]:
+    return [action for action in work.actions.values() if action.status is ActionStatus.DISPATCHED]
+
+
+def _wait_to_fail(work: Work, index: int | None, failure: Failure) -> None:
+    is_stop = failure.stopped is not None
+    if work.failing is not None and not is_stop:
         return
-    where = {} if error.step_id is None else {"step_id": error.step_id}
-    _say_what_was_done(work, End(answer=failure.answer, error=error))
-    report(work, failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False))
-    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, {"code": error.code, "message": error.message, **where})
+    work.failing, work.thought = failure, None
+    if index is not None and not work.run[index].status.done:  # its turns or the chain's are used up
+        drop_held(work, index, failure.error.message)
+        _fail_step(work, index, failure)
+    for request in withdraw(work, failure.error.message):
+        free(work, request)
+    if is_stop:
+        work.resume = ChainStatus.CANCELLED
 
 
 def cancel(work: Work, end: Cancelled) -> None:
     """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
     by, reason = end.by[:WHO], end.reason[:WHY]
-    fail(work, Failure(ChainError("cancelled", reason or "the chain was cancelled"), stopped=(by, reason)))
+    error = ChainError("cancelled", reason or "the chain was cancelled")
+    fail(work, Failure(error, stopped=(by, reason)))
 
 
-def _cancelled(work: Work, by: str, reason: str) -> None:
-    _say_what_was_done(work, End())
-    words = f"it was stopped{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
-    report(work, ErrorInfo(ErrorType.DENIED, words))
-    work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
-
-
-def _stop(work: Work, why_held: str, why_withdrawn: str) -> None:
+def _stop(work: Work, failure: Failure) -> None:
     """Take back the open questions and stop the steps that are under way, and the chains that they wait for. What may
     have taken effect all the same, a child tells its caller (C14).
     """
-    withdraw(work, why_withdrawn)
-    for action in work.actions.values():
+    withdraw(work, failure.error.message)
+    for action in _sent(work):
         rest = work.resting.get(action.id)
         if rest is not None and rest.until:
             ledger.settle(work, structs.replace(action, outcome=rest.outcome))
+    why = "the chain failed" if failure.stopped is None else "the chain was cancelled"
     for index in work.active:
-        if work.run[index].status in (StepStatus.IN_PROGRESS, StepStatus.WAITING):
-            drop_held(work, index, why_held)
+        if not work.run[index].status.done:
+            drop_held(work, index, why)
             work.leave(index, StepStatus.CANCELLED)
         _cancel_children(work, index)
         work.edit(index).pending = ()
@@ -225,45 +231,77 @@ def _cancel_children(work: Work, index: int) -> None:
             work.outputs.append(CancelChild(action.child, "the chain that called it was stopped"))
 
 
-def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
-    """The receipt of a success, or of an error with what the model alone reads about a denied call (E4)."""
-    if fault is None:
-        return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
-    advice, error = "Do not retry this call." if fault.error_type is ErrorType.DENIED else None, NextAction.ERROR
-    return Outcome(success=False, next_action=error, error=fault, instruction_for_ai=advice, metadata=metadata)
+def _end_failed(work: Work, failure: Failure) -> None:
+    error = failure.error
+    fault = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
+    _say(work, End(answer=failure.answer, error=error), fault)
+    details = {"code": error.code, "message": error.message}
+    if error.step_id is not None:
+        details["step_id"] = error.step_id
+    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, details)
 
 
-def report(work: Work, fault: ErrorInfo | None = None) -> None:
-    """The chain is over: when it is a child, its end is the receipt of the action that it carried out.
+def _end_cancelled(work: Work, by: str, reason: str) -> None:
+    whom = f" by {by}" if by else ""
+    why = f": {reason}" if reason else ""
+    _say(work, End(), ErrorInfo(ErrorType.DENIED, f"it was stopped{whom}{why}"))
+    work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
 
-    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6).
+
+def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
+    """Write the end down, with the deeds and what was not done (F1), and tell the caller. Of a submitter's literal
+    plan, which lets its actions go, views read the deeds off the receipts.
+    """
+    actions = tuple(work.actions.values()) if keeps_all(work) else ()
+    final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
+    work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
+    _report(work, fault)
+
+
+def _report(work: Work, fault: ErrorInfo | None) -> None:
+    """The end of a child is the receipt of the action that it carried out.
+
+    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). An agent's data are its words.
     """
     action = action_of(work.id)
     if action is None:
         return
+    agent = "" if work.task.handed.assigned is None else str(work.task.agent)
+    data = work.end.answer or "{}"
+    if agent:
+        data = write_json({"agent": agent, "text": work.end.answer or ""})
+        fault = fault and _fault_of_agent(fault)
+    if fault is not None:  # that the last call did nothing does not say so of those before it
+        fault = structs.replace(fault, no_effect=None)
+        data = "{}"
     metadata = Metadata(
         action_id=action,
         started_at=work.created_at,
         duration_ms=max(0, work.now - work.created_at),
-        below=Below(
-            nested_successes=_succeeded(work),
-            ledger=ledger.additions(work),
-            deeds=work.end.deeds,
-            not_done=for_above(work.end.not_done, work.world.spec),
-            **told_of(work),
-        ),
+        below=_below(work, agent),
     )
-    data = work.end.answer or "{}"
-    if metadata.below.agent:
-        data, fault = words_of(work), fault and fault_of_agent(fault)
-    if fault is not None:  # that the last call did nothing does not say so of those before it
-        fault = structs.replace(fault, no_effect=None)
-    outcome = outcome_of(fault, metadata)
-    work.outputs.append(Report(action, outcome, "{}" if fault else data, knowledge.for_above(work)))
+    work.outputs.append(Report(action, outcome_of(fault, metadata), data, knowledge.for_above(work)))
 
 
-def _succeeded(work: Work) -> tuple[str, ...]:
-    """The tools that succeeded in the chain, and in those below it (F1)."""
+def _below(work: Work, agent: str) -> Below:
     names = {action.tool for action in work.actions.values() if action.satisfies}
     names.update(*(action.told.below.nested_successes for action in work.actions.values()))
-    return tuple(sorted(names))
+    return Below(
+        agent=agent,
+        nested_successes=tuple(sorted(names)),
+        ledger=ledger.additions(work),
+        left_out=work.left_out,
+        heard=work.people.heard,
+        spent=work.spent_in_all(),
+        deeds=work.end.deeds,
+        not_done=for_above(work.end.not_done, work.world.spec),
+    )
+
+
+def _fault_of_agent(fault: ErrorInfo) -> ErrorInfo:
+    """Why an agent has failed, for its caller: it may try another way, unless a person said no. A doubt was for the
+    agent's own chain to ask about.
+    """
+    is_denied = fault.error_type is ErrorType.DENIED
+    kind = ErrorType.SERVER if fault.error_type is ErrorType.IN_DOUBT else fault.error_type
+    return ErrorInfo(kind, fault.message, recoverable=not is_denied, suggestion=fault.suggestion)

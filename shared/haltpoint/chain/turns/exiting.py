@@ -1,40 +1,45 @@
 """A step ends because the model says so (CONTRACT C11): it fails, is skipped, or a person is asked once."""
 
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from msgspec import structs
 
-from haltpoint.chain.checks.promises import Exit, exit_of, in_words, last_error, missing, missing_tools
+from haltpoint.chain.checks.promises import Exit, exit_of, last_error
+from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.codes import Code
-from haltpoint.chain.model.outputs import Next, Record, Resolve, StepEnd
+from haltpoint.chain.model.outputs import Next, Record, StepEnd
 from haltpoint.chain.model.references import write_text
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import question
-from haltpoint.chain.turns.ending import WHY, failed_by_tool
+from haltpoint.chain.turns.asking import ask_about_call
+from haltpoint.chain.turns.ending import WHY
 from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.receipts import failed_by_tool, write_down
 from haltpoint.chain.turns.strikes import forms_of
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.thoughts import Correction, Violation
 
-_DROPPED: Final = "the step ends"
-
 
 def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Correction:
     """What a call of `end_step` does; a correction where a person insists on the step."""
     reason = str(arguments["reason"]).strip()[:WHY]
+    action = work.next_action(index, END_STEP, write_text(arguments))
     match exit_of(work, index):
         case Exit.STRIKE:
             return _insisted(work, index)
         case Exit.ASK:
-            return _ask(work, index, arguments, reason)
+            work.begin(action)
+            work.outputs.append(Record(action.asking()))
+            drop_held(work, index, "a question was open")
+            step, due = work.steps[index], in_words(missing(work, index))
+            text = f"The model wants to end step {step.id!r} without {due} ({arguments['outcome']}): {reason}"
+            return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
         case Exit.FAILED | Exit.SKIPPED:
-            _note(work, index, arguments)
-            drop_held(work, index, _DROPPED)
+            write_down(work, accepted(action))
+            drop_held(work, index, "the step ends")
             return _end(work, index, reason)
         case _ as never:
             assert_never(never)
@@ -63,26 +68,6 @@ def _insisted(work: Work, index: int) -> Correction:
     text = f"A person wants this done: {in_words(missing(work, index))}. The step does not end without it."
     form = f"The form of a call is: {forms_of(work, tools)}"
     return Correction(violation=Violation.UNFOUNDED_END, message=text, form=form, tool=next(iter(tools), None))
-
-
-def _ask(work: Work, index: int, arguments: dict[str, Any], reason: str) -> Next:
-    """A person decides whether the step may be left out."""
-    action = work.next_action(index, END_STEP, write_text(arguments))
-    work.begin(action)
-    work.keep(asking := action.asking())
-    work.outputs.append(Record(asking))
-    drop_held(work, index, "a question was open")
-    step, names = work.steps[index], in_words(missing(work, index))
-    text = f"The model wants to end step {step.id!r} without {names} ({arguments['outcome']}): {reason}"
-    return question(work, RequestKind.LEAVE_OUT, index, text, asking, arguments=asking.arguments)
-
-
-def _note(work: Work, index: int, arguments: dict[str, Any]) -> None:
-    """Write the call down with a receipt of its own."""
-    action = accepted(work.next_action(index, END_STEP, write_text(arguments)))
-    work.begin(action)
-    work.outputs += (Record(action), Resolve(action))
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value)
 
 
 def accepted(action: Action, by: str = "") -> Action:

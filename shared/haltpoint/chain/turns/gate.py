@@ -1,12 +1,12 @@
-"""Whether a step may send something now, and what becomes of calls that wait or never run (CONTRACT B3, C7, C8)."""
+"""Whether a step may send something now, and what becomes of calls that never run (CONTRACT B3, C7, C8)."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.checks.calls import CheckedCall
-from haltpoint.chain.checks.contract import may_call, with_effects
+from haltpoint.chain.checks.contract import with_effects
+from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -19,10 +19,8 @@ from haltpoint.contracts.work.routing import ROUTED
 ARGUMENTS_WIDTH: Final = 2000
 """Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""
 
-
 MOST_DROPPED: Final = 20
 """Calls that never ran which a chain keeps for its answer, the last ones."""
-
 
 class Gate(StrEnum):
     """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it waits for a receipt.
@@ -38,18 +36,15 @@ class Gate(StrEnum):
 
 def gate(work: Work, index: int) -> Gate:
     """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
-    if work.failing is not None or (work.requests and not work.run[index].freed):
+    run = work.run[index]
+    if work.failing is not None or (work.requests and not run.freed):
         return Gate.STOPPED
     if work.now >= work.deadline:
         return Gate.DEADLINE
-    if (work.active or work.thought) and (under_way := work.under_way()):
-        most = most_at_once(work, index)
-        own = work.steps[index].parallel or most
-        if under_way >= most or len(work.run[index].pending) >= own:
-            return Gate.CAP
-        # a skill that hooks or a person are asked about begins its chain with a yes: no question may come between
-        if any(work.world.spec(one.tool).plan is not None and not one.child for one in _pending(work)):
-            return Gate.CAP
+    most = most_at_once(work, index)
+    own = work.steps[index].parallel or most
+    if work.under_way() >= most or len(run.pending) >= own:
+        return Gate.CAP
     return Gate.GO
 
 
@@ -58,98 +53,89 @@ def most_at_once(work: Work, index: int) -> int:
     say more than its task, which has the same author.
     """
     most = work.task.parallel or work.world.policy.parallel
-    return max(most, work.steps[index].parallel or 0) if work.origin is PlanOrigin.LITERAL else most
+    if work.origin is not PlanOrigin.LITERAL:
+        return most
+    return max(most, work.steps[index].parallel or 0)
 
 
 def is_held(call: CheckedCall, *, asks: bool) -> bool:
     """Whether a call has to wait for the receipts of others (C8).
 
     In its step calls run one at a time, but for those that only read and ask nobody. A model's effect runs beside no
-    other effect of the chain, and the call of an agent counts as one: what it will call is not known yet. One agent
-    works at a time, also in a literal plan. `asks`: a
-    person is asked before the call runs. A skill about which hooks or a person are asked begins its chain with a yes,
-    so it begins alone.
+    other effect of the chain, and an agent's call counts as one: what it will call is not known yet. One agent works at
+    a time, also in a literal plan. `asks`: a person is asked before the call runs.
     """
     work, spec = call.work, call.spec
-    if spec.plan is not None and (spec.hooks or asks):
-        return work.under_way() > 0
     pending = _pending(work)
-    if not pending:
-        return False
-    beside = [work.world.spec(action.tool) for action in pending if action.step == call.index]
-    reads = all(_only_reads(other) for other in (spec, *beside))
-    if beside and (asks or not reads):
+    beside = [other for action, other in pending if action.step == call.index]
+    others = [other for _, other in pending]
+    if beside and (asks or not all(map(_only_reads, (spec, *beside)))):
         return True
-    others = [work.world.spec(action.tool) for action in pending]
-    if spec.kind is ToolKind.AGENT and any(other.kind is ToolKind.AGENT for other in others):
+    if _is_agent(spec) and any(map(_is_agent, others)):
         return True
-    if work.origin is PlanOrigin.LITERAL or not _acts(spec):
+    if work.origin is PlanOrigin.LITERAL:
         return False
-    return any(map(_acts, others))
+    return _acts(spec) and any(map(_acts, others))
+
+
+def _pending(work: Work) -> list[tuple[Action, ToolSpec]]:
+    """The calls that are under way or asked about, with their tools."""
+    found: list[tuple[Action, ToolSpec]] = []
+    for index in work.active:
+        for number in work.run[index].pending:
+            action = work.actions[work.action_id(index, number)]
+            found.append((action, work.world.spec(action.tool)))
+    return found
 
 
 def _acts(spec: ToolSpec) -> bool:
     """Whether a call of the tool may have effects, as one of an agent may: its questions are for people, too."""
-    return not spec.read_only or spec.kind is ToolKind.AGENT
+    return not spec.read_only or _is_agent(spec)
+
+
+def _is_agent(spec: ToolSpec) -> bool:
+    return spec.kind is ToolKind.AGENT
 
 
 def _only_reads(spec: ToolSpec) -> bool:
     return spec.read_only and not spec.may_clarify
 
 
-def _pending(work: Work) -> list[Action]:
-    """The calls that are under way or asked about."""
-    names = [work.action_id(index, number) for index in work.active for number in work.run[index].pending]
-    return [work.actions[name] for name in names]
+# ---- calls that never run --------------------------------------------------------------------------------------------
 
 
-def left_aside(work: Work, index: int, call: ProposedCall) -> str | None:
-    """Why a call of the step's proposal is not made in this turn, although nothing may be wrong with it: it is beside
-    a decision (I3), or belongs to a later step; None when neither is so.
-    """
-    decision = route_in(work.proposal(index))
-    if decision is not None:
-        return None if call is decision else ROUTED
-    owner = _owner_of(work, index, call.tool)
-    return None if owner is None else f"belongs to {owner}"
+def proposed_calls(work: Work, index: int) -> Sequence[ProposedCall]:
+    """The calls of a step's proposal that may run. Beside a decision of a supervisor none may (I3)."""
+    proposal = work.proposal(index)
+    decision = route_in(proposal)
+    return proposal.calls if decision is None else (decision,)
 
 
-def _owner_of(work: Work, index: int, tool: str) -> str | None:
-    spec = work.world.tools.get(tool)
-    if spec is None or may_call(work.steps[index], spec, work.mode(index), work.task):
-        return None
-    others = ((number, step) for number, step in enumerate(work.steps) if number != index)
-    return next((one.id for n, one in others if tool in one.promised_tools and not work.run[n].status.done), None)
+def drop_beside_decision(work: Work, index: int) -> None:
+    """Record the calls beside a decision as never executed."""
+    calls = work.proposal(index).calls
+    kept = proposed_calls(work, index)
+    for place, call in enumerate(calls):
+        if len(kept) < len(calls) and call is not kept[0]:
+            _never(work, index, place, call, ROUTED)
 
 
-def _held(work: Work, index: int) -> Iterator[tuple[int, ProposedCall, str | None]]:
-    """The calls that were proposed and did not run, with their places, and why they are left aside, if they are.
-
-    A call that was refused is not held.
-    """
-    taken, refused = work.run[index].taken, work.refused(index)
-    for place, call in enumerate(work.proposal(index).calls):
-        aside = left_aside(work, index, call)
-        if aside is not None or (place >= taken and place not in refused):
-            yield place, call, aside
-
-
-def drop_held(work: Work, index: int, reason: str = "") -> None:
-    """Record every call that is still held as never executed; without a reason only those that were left aside.
-
-    Of a proposal this is told once: afterwards `taken` is behind its last call.
+def drop_held(work: Work, index: int, reason: str) -> None:
+    """Record every call of a step that did not run, and was not refused, as never executed. Of a proposal this is told
+    once: afterwards `taken` is behind its last call.
     """
     taken = work.run[index].taken
     if work.origin is PlanOrigin.LITERAL:
         for place, call in enumerate(work.steps[index].actions[taken:], taken):
             _never(work, index, place, call, reason)
         return
-    proposed = len(work.proposal(index).calls)
-    if taken <= proposed:
-        for place, call, aside in _held(work, index):
-            if why := aside or reason:
-                _never(work, index, place, call, why)
-        work.edit(index).taken = proposed + 1
+    calls = proposed_calls(work, index)
+    refused = work.refused(index)
+    for place, call in enumerate(calls[taken:], taken):
+        if place not in refused:
+            _never(work, index, place, call, reason)
+    if taken <= len(calls):
+        work.edit(index).taken = len(calls) + 1
 
 
 def leave_out(work: Work, index: int, reason: str) -> None:
@@ -164,13 +150,6 @@ def _never(work: Work, index: int, place: int, call: ProposedCall, reason: str) 
     if work.origin is not PlanOrigin.LITERAL and with_effects(work.world.spec(call.tool)):
         dropped = Dropped(call.tool, arguments, reason, work.now)
         work.dropped = (*work.dropped, dropped)[-MOST_DROPPED:]
-    arguments, never = arguments[:ARGUMENTS_WIDTH], FactType.ACTION_NEVER_EXECUTED
-    work.tell(never, index, tool=call.tool, call=place + 1, reason=reason, arguments=arguments)
-
-
-def tell_held_once(work: Work, index: int) -> None:
-    """Record which calls of a new proposal wait behind those that were sent, or for a later step."""
-    if work.fresh == index:
-        work.fresh = None
-        for place, call, _ in _held(work, index):
-            work.tell(FactType.ACTION_HELD, index, tool=call.tool, call=place + 1)
+    told = {"tool": call.tool, "call": place + 1, "reason": reason}
+    told["arguments"] = arguments[:ARGUMENTS_WIDTH]
+    work.tell(FactType.ACTION_NEVER_EXECUTED, index, **told)

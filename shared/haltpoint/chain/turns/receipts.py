@@ -9,93 +9,60 @@ from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, Failure, OpenRequest, StrikeRow
+from haltpoint.chain.model.state import Action, ChainError, Failure, OpenRequest, StrikeRow
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
-from haltpoint.chain.turns.ending import failed_by_tool, outcome_of
-from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.gate import drop_held, proposed_calls
 from haltpoint.chain.turns.strikes import reset_strikes
+from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
-from haltpoint.contracts.work.tasks import Mode
+
+# ---- receipts that count ---------------------------------------------------------------------------------------------
 
 
-def record(work: Work, action: Action, *, succeeded: bool = False) -> None:
+def record(work: Work, action: Action) -> None:
     """Keep a receipt that counts."""
-    run = work.edit(action.step)
     ledger.settle(work, action)
-    if succeeded:
+    run = work.edit(action.step)
+    if action.satisfies and not run.status.done:
         run.last_ok = max(run.last_ok, action.number)
     work.keep(action)
 
 
-def give_back(work: Work, index: int, earlier: Action) -> Action:
-    """Write an equal call of an answered lookup down, with that receipt (B4). It costs none of the budget."""
-    outcome = earlier.outcome
-    assert outcome is not None  # noqa: S101 - a person has answered it
-    whole = None if outcome.metadata.whole is None else 0
-    metadata = replace(outcome.metadata, repeats=earlier.id, whole=whole)
-    receipt = replace(outcome, metadata=metadata)
-    action = work.next_action(index, earlier.tool, earlier.arguments)
-    action = replace(action, status=ActionStatus.DONE, outcome=receipt, data=earlier.data)
-    work.begin(action)
-    work.outputs += (Record(action), Resolve(action))
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, repeats=earlier.id)
-    return action
-
-
 def succeed(work: Work, action: Action) -> StepEnd | None:
     """A successful receipt. It ends the chain's row of violations, and the step's when the tool was required or none is
-    (D2). That `complete` ends a step of a plan which has all that it promised; any other end is for `scheduling`.
+    (D2). That `complete` ends a step of a plan which has all that it promised (B2).
     """
     index = action.step
-    run, kept = work.edit(index), keep(work, action)
-    record(work, action, succeeded=True)
+    kept = keep(work, action)
+    record(work, action)
     work.row = StrikeRow()
     if kept or not of_step(work, index):
-        run.strikes = 0
-    if _says_complete(action) and work.origin is not PlanOrigin.REACT:
-        held_to_nothing = work.origin is PlanOrigin.DRAFTED and work.mode(index) is Mode.OFF
-        if held_to_nothing or not missing(work, index):
-            return StepEnd(index)
-    return end_of_calls(work, index) or end_of_proposal(work, index)
+        work.edit(index).strikes = 0
+    if _says_complete(action) and work.origin is not PlanOrigin.REACT and not missing(work, index):
+        return StepEnd(index)
+    return end_of_calls(work, index)
 
 
 def _says_complete(action: Action) -> bool:
     return action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
 
 
-def succeed_beside(work: Work, action: Action) -> StepEnd | None:
-    """A successful receipt while the chain fails: its step is complete if this was all that it still needed (C3)."""
-    index = action.step
-    keep(work, action)
-    if work.origin is PlanOrigin.LITERAL:
-        return end_of_calls(work, index)
-    return StepEnd(index) if of_step(work, index) and not missing(work, index) else None
-
-
-def end_of_proposal(work: Work, index: int) -> StepEnd | None:
-    """The end of a step that has all that it promised, when the proposal that kept the last of it has run (C3)."""
-    step, run = work.steps[index], work.run[index]
-    if work.origin is not PlanOrigin.DRAFTED or not step.promised or step.each or missing(work, index):
-        return None
-    left = len(work.proposal(index).calls) - run.taken
-    return StepEnd(index) if left <= 0 and not run.pending else None
-
-
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
-    """The end of a literal step whose last call has ended."""
-    run = work.run[index]
-    if work.origin is not PlanOrigin.LITERAL:
+    """The end of a step of a plan: of a literal one when its last call has ended, of a drafted one when it has all that
+    it promised, and the proposal that kept the last of it has run (C3).
+    """
+    step, run = work.steps[index], work.run[index]
+    if run.pending or work.origin is PlanOrigin.REACT:
         return None
-    return StepEnd(index) if run.taken == len(work.steps[index].actions) and not run.pending else None
-
-
-def is_optional(work: Work, action: Action) -> bool:
-    """Whether the submitter says that this call of a literal plan may fail."""
-    return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
+    if work.origin is PlanOrigin.LITERAL:
+        return StepEnd(index) if run.taken == len(step.actions) else None
+    is_open = not step.promised or step.each or missing(work, index)
+    has_calls = run.taken < len(proposed_calls(work, index))
+    return None if is_open or has_calls else StepEnd(index)
 
 
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
@@ -111,6 +78,24 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     return None
 
 
+def is_optional(work: Work, action: Action) -> bool:
+    """Whether the submitter says that this call of a literal plan may fail."""
+    return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
+
+
+def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
+    """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
+    words = fault.message
+    if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
+        stop = "" if words.endswith((".", "!", "?")) else "."
+        words = f"{words}{stop} {fault.suggestion}"
+    error = ChainError(str(code), f"{action.tool}: {fault.error_type.value}: {fault.message}")
+    return StepEnd(action.step, Failure(error, words, fault))
+
+
+# ---- receipts that no worker gave ------------------------------------------------------------------------------------
+
+
 def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
     """The action with a receipt that no worker gave: it is stored beside the worker's own."""
     resolved = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
@@ -120,13 +105,47 @@ def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
 
 def resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Action:
     """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
-    outcome = outcome_of(fault, Metadata(tool=action.tool, by=by) if by else Metadata())
-    return resolve(work, action, outcome, write_json({SAID: said.strip()} if said.strip() else {}))
+    metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
+    data = {SAID: said.strip()} if said.strip() else {}
+    return resolve(work, action, outcome_of(fault, metadata), write_json(data))
+
+
+def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
+    """The receipt of a success, or of an error with what the model alone reads about a denied call (E4)."""
+    if fault is None:
+        return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
+    is_denied = fault.error_type is ErrorType.DENIED
+    return Outcome(
+        success=False,
+        next_action=NextAction.ERROR,
+        error=fault,
+        instruction_for_ai="Do not retry this call." if is_denied else None,
+        metadata=metadata,
+    )
+
+
+def write_down(work: Work, action: Action, **told: str) -> None:
+    """An action that was never sent, with its receipt: it is done."""
+    work.begin(action)
+    work.outputs += (Record(action), Resolve(action))
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, **told)
+
+
+def give_back(work: Work, index: int, earlier: Action) -> Action:
+    """Write an equal call of an answered lookup down, with that receipt (B4). It costs none of the budget."""
+    outcome = earlier.outcome
+    assert outcome is not None  # noqa: S101 - a person has answered it
+    whole = None if outcome.metadata.whole is None else 0
+    metadata = replace(outcome.metadata, repeats=earlier.id, whole=whole)
+    action = work.next_action(index, earlier.tool, earlier.arguments)
+    receipt = replace(outcome, metadata=metadata)
+    action = replace(action, status=ActionStatus.DONE, outcome=receipt, data=earlier.data)
+    write_down(work, action, repeats=earlier.id)
+    return action
 
 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
-    With a default of its own (I4) that is the answer, and the model's words, never a person's.
 
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule takes silence
     for a no, the call is denied as by a person (E4, G4).
@@ -136,20 +155,27 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     if index < 0:
         return work.failing or failed(Code.NO_ANSWER, words)
     free(work, request)
-    if request.action_id:
-        action = work.actions[request.action_id]
-        asked = action.outcome and action.outcome.confirmation
-        if asked and asked.on_timeout is OnTimeout.DENY:
-            no = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
-            ledger.deny(work, action, "")
-            return fail_action(work, resolve_error(work, action, no), no)
-        kind = ErrorType.IN_DOUBT if request.kind is RequestKind.IN_DOUBT else ErrorType.TIMEOUT
-        known = None if kind is ErrorType.IN_DOUBT else True
-        fault = ErrorInfo(kind, words, recoverable=False, no_effect=known)
-        record(work, resolve_error(work, action, fault))
+    action = work.actions.get(request.action_id)
+    if action is None:
+        reset_strikes(work, index)  # the case is closed, and its row of violations with it
+    elif _means_no(action):
+        fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
+        ledger.deny(work, action, "")
+        return fail_action(work, resolve_error(work, action, fault), fault)
+    else:
+        record(work, resolve_error(work, action, _unanswered(request, words)))
         if is_optional(work, action):
             return end_of_calls(work, index)
-    else:
-        reset_strikes(work, index)  # the case is closed, and its row of violations with it
     drop_held(work, index, "the question before it got no answer")
     return step_failed(index, Code.NO_ANSWER, words)
+
+
+def _means_no(action: Action) -> bool:
+    asked = None if action.outcome is None else action.outcome.confirmation
+    return asked is not None and asked.on_timeout is OnTimeout.DENY
+
+
+def _unanswered(request: OpenRequest, words: str) -> ErrorInfo:
+    if request.kind is RequestKind.IN_DOUBT:
+        return ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
+    return ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)

@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.agents import router
 from haltpoint.chain.checks.calls import CheckedCall
+from haltpoint.chain.checks.agents import router
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -30,45 +30,45 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import literal_call, send_again, send_literal
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, is_acting, too_late
-from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out, tell_held_once
+from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.work.plans import ValidationMode
-from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
 
 def advance(work: Work, wanted: Next | None) -> None:
     """Carry out what a handler wants, then what the steps want, until nothing more may be sent or the chain is over."""
     while True:
-        match wanted:
-            case None:
-                pass
-            case Dispatch() | StartChild():
-                _dispatch(work, wanted)
-            case StepEnd():
-                end_step(work, wanted)
-            case Think():
-                _think(work, wanted)
-            case Ask():
-                ask(work, wanted)
-            case Completed():
-                complete(work, wanted)
-            case Failure():
-                fail(work, wanted)
-            case Cancelled():
-                cancel(work, wanted)
-            case _ as never:
-                assert_never(never)
+        if wanted is not None:
+            _carry_out(work, wanted)
         if work.status.final:
             return
-        expired = [one for one in work.requests if one.number in work.expired] if work.expired else None
-        if expired:
-            wanted = go_without(work, expired[0])
-        elif (wanted := _next(work)) is None:
+        expired = [request for request in work.requests if request.number in work.expired]
+        wanted = go_without(work, expired[0]) if expired else _next(work)
+        if wanted is None and not expired:
             return
+
+
+def _carry_out(work: Work, wanted: Next) -> None:
+    match wanted:
+        case Dispatch() | StartChild():
+            _dispatch(work, wanted)
+        case StepEnd():
+            end_step(work, wanted)
+        case Think():
+            _think(work, wanted)
+        case Ask():
+            ask(work, wanted)
+        case Completed():
+            complete(work, wanted)
+        case Failure():
+            fail(work, wanted)
+        case Cancelled():
+            cancel(work, wanted)
+        case _ as never:
+            assert_never(never)
 
 
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
@@ -107,7 +107,9 @@ def _think(work: Work, wanted: Think) -> None:
             work.planning = structs.replace(work.planning, attempts=work.planning.attempts + 1)
         return
     run = work.edit(index)
-    run.attempt, run.proposals, run.thinking = wanted.attempt, run.proposals + 1, True
+    run.attempt = wanted.attempt
+    run.proposals += 1
+    run.thinking, run.struck = True, False
     work.spent = structs.replace(work.spent, turns=work.spent.turns + 1)
     work.clear(index)
 
@@ -115,44 +117,48 @@ def _think(work: Work, wanted: Think) -> None:
 def _next(work: Work) -> Next | None:
     """What the first step that may have something wants; when no step has anything left, the end of the chain."""
     for index in work.active:
-        if (wanted := next_of(work, index)) is not None:
+        wanted = next_of(work, index)
+        if wanted is not None:
             return wanted
     if work.failing is not None:
         return None if is_acting(work) else work.failing
     for index in work.ready:
-        if (shut := gate(work, index)) is not Gate.GO:
-            return too_late(work) if shut is Gate.DEADLINE else None
-        if (wanted := _through_gate(work, index)) is not None:
+        wanted = _if_open(work, index)
+        if wanted is not None or gate(work, index) is not Gate.GO:
             return wanted
-    busy = work.plan is None or work.active or work.ready or work.thought or work.requests
-    return None if busy else _last(work)
+    is_busy = work.plan is None or work.active or work.ready or work.thought or work.requests
+    return None if is_busy else _last(work)
 
 
 def next_of(work: Work, index: int) -> Next | None:
     """What a step that has begun wants next, and may have; None: it has to wait."""
-    run = work.run[index]
-    if work.resting and (awake := _awake(work, index)) is not None:
+    awake = _awake(work, index)
+    if awake is not None:
         return awake
+    run = work.run[index]
     if run.status is not StepStatus.IN_PROGRESS or (run.thinking and not run.here):
         return None
     if work.origin is PlanOrigin.LITERAL and run.taken == len(work.steps[index].actions):
         return None
-    if (shut := gate(work, index)) is Gate.GO:
+    return _if_open(work, index)
+
+
+def _if_open(work: Work, index: int) -> Next | None:
+    """What a step wants next, if the gate lets it."""
+    opened = gate(work, index)
+    if opened is Gate.GO:
         return _through_gate(work, index)
-    tell_held_once(work, index)
-    return too_late(work) if shut is Gate.DEADLINE else None
+    return too_late(work) if opened is Gate.DEADLINE else None
 
 
 def _awake(work: Work, index: int) -> Next | None:
     """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap."""
-    for number in work.run[index].pending:
-        name = work.action_id(index, number)
-        rest = work.resting.get(name)
-        if rest is None or not rest.until or gate(work, index) not in (Gate.GO, Gate.CAP):
+    for name, rest in work.resting.items():
+        action = work.actions[name]
+        is_due = 0 < rest.until <= work.now
+        if not is_due or action.step != index or gate(work, index) not in (Gate.GO, Gate.CAP):
             continue
-        if rest.until > work.now:
-            continue
-        wanted = send_again(work, work.actions[name], reconcile=rest.reconcile)
+        wanted = send_again(work, action, reconcile=rest.reconcile)
         if isinstance(wanted, Dispatch):
             work.resting = {**work.resting, name: replace(rest, until=0)}
         return wanted
@@ -160,48 +166,56 @@ def _awake(work: Work, index: int) -> Next | None:
 
 
 def _through_gate(work: Work, index: int) -> Next | None:
-    """The next call of a literal step, unless it is held; or of the proposal, or the next proposal when none of its
-    calls is left or under way. A step that is ready begins with it.
-    """
-    step, call = work.steps[index], literal_call(work, index) if work.origin is PlanOrigin.LITERAL else None
-    if isinstance(call, CheckedCall) and work.active and is_held(call, asks=False):
+    """What a step wants next. A step that is ready begins with it."""
+    is_literal = work.origin is PlanOrigin.LITERAL
+    call = literal_call(work, index) if is_literal else None
+    if call is not None and not isinstance(call, Failure) and is_held(call, asks=False):
         return None
+    _begin(work, index)
+    return _next_proposed(work, index) if call is None else _next_literal(work, index, call)
+
+
+def _begin(work: Work, index: int) -> None:
     if work.run[index].status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
-        ignored = {}
-        if step.tool_validation_mode is ValidationMode.ADVISORY and work.task.mode is Mode.STRICT:
-            ignored = {"ignored": "tool_validation_mode: advisory"}  # a plan may only tighten how it is checked
-        work.tell(FactType.STEP_STARTED, index, **ignored)
-    run = work.run[index]
-    if isinstance(call, CheckedCall):
+        work.tell(FactType.STEP_STARTED, index)
+
+
+def _next_literal(work: Work, index: int, call: CheckedCall | Failure) -> Next | None:
+    """The next call of a literal step."""
+    if not isinstance(call, Failure):
         return send_literal(work, call)
-    if call is not None:
-        if not step.actions[run.taken].optional:
-            return StepEnd(index, call)
-        leave_out(work, index, call.error.message)
-        return end_of_calls(work, index) or next_of(work, index)
+    if not work.steps[index].actions[work.run[index].taken].optional:
+        return StepEnd(index, call)
+    leave_out(work, index, call.error.message)
+    return end_of_calls(work, index) or next_of(work, index)
+
+
+def _next_proposed(work: Work, index: int) -> Next | None:
+    """The next call of the proposal, or the next proposal when none of its calls is left or under way."""
+    run = work.run[index]
     if not (run.turn or run.attempt):
         return think_step(work, index)
     wanted = consider(work, index) if run.here else None
     if wanted is not None:
         return wanted
-    sent = release(work, index)
-    if sent is None and not work.run[index].pending:
-        return next_turn(work, index)
-    if sent is None or isinstance(sent, Gate):
-        tell_held_once(work, index)
+    released = release(work, index)
+    if isinstance(released, Gate):
         return None
-    return sent
+    if released is None and not work.run[index].pending:
+        return next_turn(work, index)
+    return released
 
 
 def _last(work: Work) -> Next:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
     if work.origin is PlanOrigin.LITERAL:
-        names = (work.action_id(index, run.last_ok) for index, run in enumerate(work.run))
+        names = [work.action_id(index, run.last_ok) for index, run in enumerate(work.run)]
         done = [work.actions[name] for name in names if name in work.actions]
         return Completed(write_text(read_json(done[-1].data)) if done else None)
     if work.origin is not PlanOrigin.REACT or work.words is None:
         return think_answer(work)
     if work.words:
         return Completed(work.words)
-    return Completed(stand_in(work, work.phrases.said_nothing if router(work) is None else work.phrases.no_supervisor))
+    silent = work.phrases.said_nothing if router(work) is None else work.phrases.no_supervisor
+    return Completed(stand_in(work, silent))

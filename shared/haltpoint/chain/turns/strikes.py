@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from msgspec import structs
+from msgspec.structs import asdict, replace
 
 from haltpoint.chain.checks.contract import call_form, may_call
 from haltpoint.chain.checks.end_tool import FORM as END_FORM
@@ -17,7 +17,7 @@ from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.tools import ToolKind
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Violation
 
@@ -32,63 +32,55 @@ MOST_CALLS: Final = 32
 MOST_SAID: Final = 500
 """Characters of the model's words that are kept with a violation; the whole is with the thought."""
 
+_FORM_IS: Final = "The form of a call is:"
 
-def violate(
-    work: Work,
-    index: int | None,
-    thought: str,
-    faults: Sequence[Correction],
-    said: str,
-    *,
-    counted: bool = False,
-    weighs: bool = True,
-) -> None:
-    """Write the faults of one thought down; together they are one strike of the step and of the chain (D1).
 
-    Where there is no step it is the plan's or the answer's. `counted`: the step has had its strike for this thought,
-    also when a success has ended the chain's row since. Where `weighs` is false, and where the model is not held to its
-    word, it is none: the model is only told what was wrong.
+def violate(work: Work, index: int | None, thought: str, faults: Sequence[Correction], said: str) -> None:
+    """Write the faults of one thought down. Where the model is held to its word they are one strike, of the step and of
+    the chain, however many they are (D1). Where there is no step they are the plan's or the answer's.
     """
-    weighs = weighs and work.mode(index) is not Mode.OFF
-    if weighs and all(one.thought_id != thought for one in work.row.case):
-        work.row = structs.replace(work.row, count=work.row.count + 1)
-        if index is not None and not counted:
-            work.edit(index).strikes += 1
+    if work.mode(index) is Mode.STRICT:
+        _count(work, index)
     outside = "plan" if work.plan is None else "answer"
-    where = outside if index is None else work.steps[index].id
+    place = outside if index is None else work.steps[index].id
+    said = said[:MOST_SAID]
     for fault in faults:
-        about = {name: one for name in fault.__struct_fields__ if (one := getattr(fault, name)) is not None}
-        strike = Strike(
-            place=where,
-            thought_id=thought,
-            violation=fault.violation,
-            message=fault.message,
-            tool=fault.tool,
-            said=said[:MOST_SAID],
-        )
+        strike = Strike(place, thought, fault.violation, fault.message, fault.tool, said)
         case = (*work.row.case, strike)[-MOST_REMEMBERED:]
-        work.row = structs.replace(work.row, case=case)
-        told = {**about, "violation": fault.violation.value, "said": strike.said, "strikes": work.row.count}
-        told |= {} if weighs else {"counted": False}
-        told |= {"agent": True} if work.world.spec(fault.tool or "").kind is ToolKind.AGENT else {}
+        work.row = replace(work.row, case=case)
+        told = {name: value for name, value in asdict(fault).items() if value is not None}
+        told |= {"violation": fault.violation.value, "said": said, "strikes": work.row.count}
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
 
-def strike(work: Work, index: int, *faults: Correction, call: int | None = None, weighs: bool = True) -> None:
-    """Faults of the current proposal, which is one strike however many it has. With `call`, the place of a call in it,
-    the fault is the verdict on this call: it is refused.
-    """
-    run, said = work.edit(index), work.proposal(index).content
-    violate(work, index, work.acted_on(index), faults, said, counted=run.struck, weighs=weighs)
-    run.struck = run.struck or (weighs and work.mode(index) is not Mode.OFF)
-    if call is not None:
-        work.refuse(index, call, faults[0])
+def _count(work: Work, index: int | None) -> None:
+    """One strike more, unless the proposal of the step is one already."""
+    if index is not None:
+        run = work.edit(index)
+        if run.struck:
+            return
+        run.struck = True
+        run.strikes += 1
+    work.row = replace(work.row, count=work.row.count + 1)
+
+
+def strike(work: Work, index: int, *faults: Correction) -> None:
+    """Faults of the proposal that a step is acting on."""
+    said = work.proposal(index).content
+    violate(work, index, work.acted_on(index), faults, said)
+
+
+def refuse(work: Work, index: int, place: int, fault: Correction) -> None:
+    """The call at this place of the proposal may not run."""
+    strike(work, index, fault)
+    work.refuse(index, place, fault)
 
 
 def strikes_exhausted(work: Work, index: int | None) -> bool:
     """Whether this was one violation too many in a row, of the step or of the chain (D2)."""
     most = work.task.strikes or work.world.policy.strikes
-    return work.row.count >= most or (index is not None and work.run[index].strikes >= most)
+    own = 0 if index is None else work.run[index].strikes
+    return max(work.row.count, own) >= most
 
 
 def reset_strikes(work: Work, index: int | None) -> None:
@@ -106,29 +98,33 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
     `reason` is for them; what was written for the model is in its corrections.
     """
     reason = reason[:MOST_SAID]
-    due = () if index is None else missing(work, index)
     tools = missing_tools(work, index)
-    place = _place(work, index)
-    text = f"The model broke the contract{place and f' {place}'}: {reason}. How should it continue?"
-    if due:
-        where = f"{place}: {reason}" if place else reason
-        template = work.world.policy.messages.escalate
-        tries = work.row.count if work.row.count or index is None else work.run[index].proposals
-        text = f"{template.format(expected_tools=in_words(due), count=tries)} ({where})"
-    about = {"strikes": work.row.count, "missing": list(tools)}
-    work.tell(FactType.CHAIN_ESCALATED, index, request_id=request_id(work.id, work.asked + 1), reason=reason, **about)
+    name = request_id(work.id, work.asked + 1)
+    about = {"reason": reason, "strikes": work.row.count, "missing": list(tools)}
+    work.tell(FactType.CHAIN_ESCALATED, index, request_id=name, **about)
+    text = _case(work, index, reason)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
-    tool = next(iter(tools), "")
-    return question(work, RequestKind.ESCALATION, index, text, tool=tool, strikes=work.row.case)
+    first = next(iter(tools), "")
+    return question(work, RequestKind.ESCALATION, index, text, tool=first, strikes=work.row.case)
 
 
-def _place(work: Work, index: int | None) -> str:
-    """Where in its work a model is, for people: an open-ended task has one step, whose name tells them nothing."""
+def _case(work: Work, index: int | None, reason: str) -> str:
+    """The case in words. An open-ended task has one step, whose name tells people nothing."""
     if index is None:
-        return "in the plan"
-    return "" if work.origin is PlanOrigin.REACT else f"in step {work.steps[index].id!r}"
+        return f"The model broke the contract in the plan: {reason}. How should it continue?"
+    place = "" if work.origin is PlanOrigin.REACT else f"in step {work.steps[index].id!r}"
+    due = missing(work, index)
+    if not due:
+        return f"The model broke the contract{place and f' {place}'}: {reason}. How should it continue?"
+    tries = work.row.count or work.run[index].proposals
+    template = work.world.policy.messages.escalate
+    where = f"{place}: {reason}" if place else reason
+    return f"{template.format(expected_tools=in_words(due), count=tries)} ({where})"
+
+
+# ---- corrections -----------------------------------------------------------------------------------------------------
 
 
 def no_call(work: Work, index: int) -> Correction:
@@ -140,39 +136,41 @@ def no_call(work: Work, index: int) -> Correction:
         text = f"No call of the proposal may run in step {step.id!r}; answer in words instead."
         return Correction(violation=Violation.NO_CALL, message=text)
     names = in_words(due)
-    said = work.world.policy.messages.no_tool_used.format(expected_tools=names, count=work.row.count + 1)
-    text = f"Step {step.id!r} is not complete before these have succeeded in it: {names}. {said}"
+    template = work.world.policy.messages.no_tool_used
+    told = template.format(expected_tools=names, count=work.row.count + 1)
+    text = f"Step {step.id!r} is not complete before these have succeeded in it: {names}. {told}"
     return Correction(violation=Violation.NO_CALL, message=text, form=both_ways(work, index), tool=due[0][0])
+
+
+def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
+    """What could not be read of a proposal, as the model is told it, and the form of what is due (C9)."""
+    if not proposal.faults:
+        return ()
+    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}."
+    form = both_ways(work, index) if missing(work, index) else f"{_FORM_IS} {ANY_FORM}"
+    return (Correction(violation=Violation.UNREADABLE, message=text, form=form),)
 
 
 def both_ways(work: Work, index: int) -> str:
     """The forms of a call that is due, or of the decision that hands it on, and of the end of the step."""
-    calls = f"The form of a call is: {forms_of(work, _callable(work, index)) or ANY_FORM}"
-    return f"{calls} To end the step instead: {END_FORM}"
+    forms = forms_of(work, _callable(work, index)) or ANY_FORM
+    return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"
 
 
-def _callable(work: Work, index: int) -> tuple[str, ...]:
-    """Of what is due the tools that this step may call; else the agents that may."""
-    due, step = missing_tools(work, index), work.steps[index]
-    specs = [work.world.spec(name) for name in due]
-    own = tuple(spec.name for spec in specs if may_call(step, spec, work.mode(index), work.task))
-    others = (spec for spec in work.world.tools.values() if spec.kind is ToolKind.AGENT)
-    return own or tuple(spec.name for spec in others if not set(spec.inside).isdisjoint(due))
+def _callable(work: Work, index: int) -> list[str]:
+    """Of what is due the tools that this step may call; else the decision that hands it on."""
+    due = missing_tools(work, index)
+    own = [name for name in due if _may_call(work, index, name)]
+    return own or [ROUTE]
 
 
-def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
-    """What could not be read of a proposal, as the model is told it, and the form of what is due (C6)."""
-    if not proposal.faults:
-        return ()
-    more = f"; and {len(proposal.faults) - SHOWN} more" if len(proposal.faults) > SHOWN else ""
-    text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}{more}."
-    form = both_ways(work, index) if missing(work, index) else f"The form of a call is: {ANY_FORM}"
-    return (Correction(violation=Violation.UNREADABLE, message=text, form=form),)
+def _may_call(work: Work, index: int, name: str) -> bool:
+    return may_call(work.steps[index], work.world.spec(name), work.mode(index), work.task)
 
 
 def forms_of(work: Work, names: Iterable[str]) -> str:
     """The exact forms of calls of these tools."""
-    known = [name for name in dict.fromkeys(names) if name in work.world.tools]
+    known = [name for name in names if name in work.world.tools]
     return " ".join(call_form(work.world.tools[name]) for name in known)
 
 
