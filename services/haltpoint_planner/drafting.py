@@ -25,7 +25,7 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
-from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint_planner.decisions import decision_in
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
@@ -61,6 +61,7 @@ _MEANT_AS_JSON: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CALLING: Final = re.compile(r"<[\w:|]*(?:tool|function|invoke|call)", re.IGNORECASE)
+_BROKEN: Final = "the JSON of a call is broken, so nothing was called"
 _CUT_OFF: Final = "the call of {} is cut off: the reply reached its limit of tokens"
 
 
@@ -115,6 +116,17 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
         faults=tuple(draft.faults[:MAX_CALLS]),
         shown=draft.shown,
     )
+
+
+def without_guesses(proposal: Proposal, kind: ThoughtKind) -> Proposal:
+    """The proposal as it is sent: calls whose JSON had to be repaired are none, and where no call is due calls that the
+    words only show are words (C9).
+    """
+    if proposal.repaired and proposal.calls:
+        return msgspec.structs.replace(proposal, calls=(), faults=(*proposal.faults, _BROKEN), repaired=False)
+    if proposal.shown and kind is ThoughtKind.REASON:
+        return msgspec.structs.replace(proposal, faults=(), shown=False)
+    return proposal
 
 
 def _end_of(draft: _Draft, content: str) -> tuple[ProposedCall, ...]:

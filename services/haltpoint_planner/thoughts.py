@@ -19,7 +19,7 @@ from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.bounds_drafting import draft_bounds
-from haltpoint_planner.drafting import draft_proposal, said, take_apart
+from haltpoint_planner.drafting import draft_proposal, said, take_apart, without_guesses
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.only_calls import only_calls
 from haltpoint_planner.parsing.replies import Reply
@@ -57,7 +57,7 @@ def reply_to(
             about |= {"fault": drafted, "question": asked_in_place(reply)}
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            proposal = draft_proposal(reply, tools, corrected=corrected)
+            proposal = without_guesses(draft_proposal(reply, tools, corrected=corrected), request.kind)
             if not proposal.calls:
                 proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)

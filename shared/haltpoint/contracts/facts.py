@@ -19,7 +19,6 @@ class FactType(StrEnum):
     CONTRACT_CORRECTED = "contract.corrected"
     ACTION_DISPATCHED = "action.dispatched"
     ACTION_RESTING = "action.resting"
-    ACTION_HELD = "action.held"
     ACTION_NEVER_EXECUTED = "action.never_executed"
     ACTION_COMPLETED = "action.completed"
     REQUEST_OPENED = "request.opened"

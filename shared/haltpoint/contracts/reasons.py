@@ -73,7 +73,6 @@ class ReasonKind(StrEnum):
     TARGET = "target"
     REPEAT = "repeat"
     PRESSED = "pressed"
-    REPAIRED = "repaired"
     CHANGED = "changed"
 
 

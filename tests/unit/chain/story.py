@@ -116,11 +116,10 @@ class Story:
         self,
         *calls: ProposedCall,
         content: str = "",
-        repaired: bool = False,
         usage: Usage | None = None,
         thought: Think | None = None,
     ) -> Decision:
-        return self.take(Proposal(content=content, calls=calls, repaired=repaired), usage, thought)
+        return self.take(Proposal(content=content, calls=calls), usage, thought)
 
     def end(self, reason: str = "It cannot be done.", outcome: str = "impossible") -> Decision:
         return self.propose(call(END_STEP, outcome=outcome, reason=reason))

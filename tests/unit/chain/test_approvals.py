@@ -93,7 +93,7 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
     order = told.dispatches[-1]
     seen = Approval(digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages")
     assert (order.approval, order.sources["to"].source) == (seen, SourceKind.PERSON)
-    assert (order.unasked, order.action.arguments) == (SourceKind.PERSON, '{"to":"u2"}')
+    assert (order.origins, order.action.arguments) == (None, '{"to":"u2"}')
     told.result(sure("3 pages", "f"))
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}), by="cy")
     again = told.dispatches[-1].approval

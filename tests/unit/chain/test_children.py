@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haltpoint.chain.checks.templates import (
-    calls_inside,
     fill,
     skill_faults,
     template_faults,
@@ -189,11 +188,6 @@ def test_no_model_calls_a_skill_that_declares_less_by_the_tools_of_all_workers()
     wipes = skill("wipes", plan(tool_step("a", call("wipe"))))
     found = {one.name: one for one in tools(ToolSpec(name="wipe", destructive=True), wipes, FIND, SEND, skill())}
     assert (found["wipes"].internal, found["tell"].internal, found["find"]) == (True, False, FIND)
-
-
-def test_the_actions_inside_of_a_skill_are_counted_however_deep() -> None:
-    tells = plan(tool_step("a", call("tell", who={"$from": "input.who"})))
-    assert calls_inside(tells, {one.name: one for one in (FIND, SEND, skill())}) == 3
 
 
 LETTER = ToolSpec(
@@ -540,19 +534,6 @@ def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: M
     assert started(story).task.plan is not None
 
 
-def test_c6_in_advisory_mode_a_value_that_hooks_made_up_for_a_skill_is_told() -> None:
-    passes = passing(hooks=("rules:quiet",))
-    story = asked(FIND, SEND, passes, allowed=("passes",), mode=Mode.ADVISORY, context={"id": "john"})
-    story.propose(call("passes", who="john"))
-    left = '{"who":"mallory"}'
-    passed = msgspec.structs.replace(OK, metadata=Metadata(arguments=left))
-    story.result(passed, data=f'{{"arguments":{left}}}')
-
-    assert [one["violation"] for one in story.told("contract.violated")] == ["no_provenance"]
-    assert story.chain.row.count == 1
-    assert started(story).task.plan is not None
-
-
 def test_what_hooks_leave_cannot_become_references() -> None:
     loose = skill(
         "loose",
@@ -578,12 +559,6 @@ def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:
     assert story.chain.end.error.code == "HP-209"
     assert outputs(story.last, StartChild) == []
     assert story.final_facts == ["chain.failed"]
-
-
-def test_the_result_of_what_was_a_tool_when_it_was_called_is_a_result() -> None:
-    story = hooked()
-    story.result(data='{"message_id":"m"}')
-    assert story.final_facts == ["chain.completed"]
 
 
 def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:

@@ -2,12 +2,9 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
-from haltpoint.chain.checks.contract import NOT_CONFIRMED
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
@@ -40,11 +37,11 @@ def proposing(mode: Mode = Mode.STRICT, tool: ToolSpec = DELETE, **arguments: An
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("said", [True, False, "yes"])
-def test_b7_a_proposal_loses_confirmed_and_is_told_so_without_a_strike(mode: Mode, said: Any) -> None:
+def test_b7_a_proposal_loses_confirmed_without_a_strike(mode: Mode, said: Any) -> None:
     told = proposing(mode, confirmed=said)
 
     (order,) = told.dispatches
-    assert (order.action.arguments, order.notes, order.approval) == ('{"id":"a"}', (NOT_CONFIRMED,), None)
+    assert (order.action.arguments, order.approval) == ('{"id":"a"}', None)
     assert told.chain.row.count == 0
     assert told.told("contract.violated") == []
 
@@ -62,18 +59,7 @@ def test_b7_a_call_without_it_or_with_a_word_of_its_own_runs_as_it_is(tool: Tool
     told = proposing(tool=tool, confirmed=True) if tool is BOOK else proposing(tool=tool)
 
     (order,) = told.dispatches
-    assert order.notes == ()
     assert ("confirmed" in order.action.arguments) == (tool is BOOK)
-
-
-def test_b7_the_note_is_on_the_receipt_of_the_approved_run_too() -> None:
-    told = proposing(confirmed=True)
-    told.result(msgspec.structs.replace(SURE, warnings=(NOT_CONFIRMED, "from the tool")))
-
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-
-    again = told.dispatches[-1]
-    assert (again.approval, again.notes, again.again) == (Approval(digest="abc", by="ann"), (NOT_CONFIRMED,), True)
 
 
 def test_e4_a_denied_call_stays_denied_when_the_model_says_that_it_is_confirmed() -> None:

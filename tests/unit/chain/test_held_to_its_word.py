@@ -15,13 +15,11 @@ from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import (
     Clarification,
-    Confirmation,
     ErrorType,
     Metadata,
     NextAction,
     Option,
     Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
@@ -57,43 +55,6 @@ def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_mid
 
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.chain.runs[0].strikes == 1
-
-
-def test_d1_in_advisory_mode_values_that_are_let_pass_are_one_strike_too() -> None:
-    step = Step(id="save", required_tools=("save",), allowed_tools=("lookup", "send"))
-    told = planned(step, policy=Policy(actions_per_turn=9), mode="advisory")
-    told.propose(call("send", to="x"), call("lookup"), call("send", to="y"))
-    told.result()
-    told.result()
-    told.result()
-
-    assert told.tools_called == ["send", "lookup", "send"]
-    assert told.chain.runs[0].strikes == 1
-
-
-def test_c7_calls_that_were_refused_are_no_held_calls_when_the_step_is_let_pass() -> None:
-    told = planned(FIND, mode="advisory")
-    for _ in range(3):
-        told.propose(call("nope"))
-
-    assert told.statuses == {"find": "completed"}
-    assert told.never_executed == []
-
-
-@pytest.mark.parametrize("mode", ["strict", "advisory"])
-def test_d2_a_step_without_a_violation_is_not_ended_by_the_strikes_of_others(mode: str) -> None:
-    """In advisory mode the chain's row goes on over steps that were let pass; an error of a tool is no part of it."""
-    others = tuple(Step(id=f"s{n}", required_tools=("save",)) for n in range(3))
-    last = door(Step).validate_python({"id": "last", "required_tools": ("lookup",), "tool_validation_mode": mode})
-    told = planned(*others, last, mode="advisory")
-    for _ in range(3):
-        told.propose(content="no call")
-    assert told.chain.row.count == 3
-    told.propose(call("lookup"))
-    told.result(failed(ErrorType.NOT_FOUND))
-
-    assert told.statuses["last"] == "in_progress"
-    assert told.chain.status is ChainStatus.EXECUTING
 
 
 def test_d2_a_third_violation_is_a_case_also_when_the_call_beside_it_has_mended_it() -> None:
@@ -331,7 +292,6 @@ def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
     told.propose(call("send", to="u1"))
 
     assert [order.origins for order in told.dispatches] == [None, None, ("c.both.2",)]
-    assert [order.unasked for order in told.dispatches] == [None, None, None]
 
 
 # ---- values that nobody can check or say
@@ -341,7 +301,7 @@ def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
 def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(amount: float) -> None:
     pay = spec("pay", parameters={"properties": {"amount": {"type": "number", "multipleOf": 0.01}}})
     told = planned(Step(id="pay", required_tools=("pay",)), tools=(pay,))
-    told.propose(call("pay", amount=amount), repaired=True)
+    told.propose(call("pay", amount=amount))
 
     assert told.dispatches == []
     assert "cannot be held against" in told.thought.corrections[0].message
@@ -456,24 +416,6 @@ def sent_by_hooks(arguments: str, outcome: Outcome = OK, **more: Any) -> Story:
     return told
 
 
-def test_c6_in_advisory_mode_a_value_that_hooks_made_up_is_told_and_counts() -> None:
-    told = sent_by_hooks('{"to": "mallory"}', failed(ErrorType.NOT_FOUND), mode="advisory")
-
-    [broken] = told.told("contract.violated")
-    assert (broken["violation"], broken["tool"], broken["thought_id"]) == ("no_provenance", "send", "c.send.t1.1")
-    assert broken["message"].startswith("Hooks changed the call.")
-    assert (told.chain.row.count, told.chain.runs[0].strikes) == (1, 1)
-    assert told.thought.corrections == (), "it goes on"
-
-
-def test_d2_a_value_of_hooks_is_forgiven_with_the_success_of_its_call() -> None:
-    told = sent_by_hooks('{"to": "mallory"}', mode="advisory")
-
-    assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
-    assert told.chain.row.count == 0
-    assert told.statuses["send"] == "completed"
-
-
 @pytest.mark.parametrize("arguments", ['{"to": "u1", "words": "hooks may add"}', "[]", "{", '"u2"'])
 def test_c6_what_hooks_may_write_is_no_violation(arguments: str) -> None:
     assert sent_by_hooks(arguments, mode="advisory").told("contract.violated") == []
@@ -498,17 +440,6 @@ def test_c6_what_hooks_did_to_a_call_of_a_tool_that_is_gone_is_not_known() -> No
     told.result(ran('{"to": "mallory"}'))
 
     assert told.told("contract.violated") == []
-
-
-def test_h1_a_call_that_asks_first_has_not_run_and_is_told_of_when_it_does() -> None:
-    sure = Confirmation(action="send", target=Target(id="m"), message="Sure?", arguments='{"to": "mallory"}')
-    asks = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure)
-    told = sent_by_hooks('{"to": "mallory"}', asks, mode="advisory")
-    assert told.told("contract.violated") == []
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    told.result(ran('{"to": "mallory"}'))
-
-    assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
 
 
 def test_e5_a_person_who_settles_a_doubt_sees_the_arguments_that_may_have_run() -> None:

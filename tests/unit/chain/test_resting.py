@@ -299,15 +299,3 @@ def test_e6_a_limited_call_rests_also_where_its_tool_is_never_tried_again() -> N
     story.submit()
     story.result(limited(1.0))
     assert story.chain.resting
-
-
-def test_e6_it_fails_only_at_its_deadline_with_the_name_of_the_limit() -> None:
-    for story in (literal("read", budget=Budget(seconds=10)), literal("read")):
-        story.result(limited(1e9))
-        assert next_due(story.chain) == story.chain.deadline
-        story.due(at=story.chain.deadline - 1)
-        assert story.chain.resting
-        story.due(at=story.chain.deadline)
-        assert story.chain.status is ChainStatus.FAILED
-        assert story.chain.end.error is not None
-        assert story.chain.end.error.message.endswith("while a call waited for the rate_limit 1/s of read")

@@ -17,7 +17,6 @@ from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
@@ -138,7 +137,6 @@ def test_i2_calls_beside_a_decision_never_run() -> None:
     tree = routing()
     tree.root.take(decision("billing", beside=(call("find_order", query="17"), *decision("general").calls)))
     assert (begun(tree.root), tree.root.tools_called) == (["billing"], [])
-    assert [one["tool"] for one in tree.root.told("action.held")] == ["find_order", "route"]
     ended(tree)
     assert tree.root.never_executed == [("find_order", "routed"), ("route", "routed")]
 
@@ -182,7 +180,6 @@ def test_i3_an_unknown_target_is_a_strike_and_nothing_is_handed_on(name: str) ->
     assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.BAD_ARGUMENTS, "route", [])
     assert "technical" in fault.message
     assert (tree.root.chain.row.count, tree.root.told("chain.routed")) == (1, [])
-    assert [one.get("agent") for one in tree.root.told("contract.violated")] == [True], "it is counted for no tool"
     assert tree.root.never_executed == [("find_order", "routed")]
 
 
@@ -210,10 +207,6 @@ def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> No
     assert fault.message.startswith("Step 'route' is not complete before these have succeeded in it: route.")
     agents = '"target_agent":"technical or billing or general"'
     assert fault.form.startswith(f'The form of a call is: {{"tool":"route","arguments":{{{agents}')
-    for _ in range(2):
-        tree.root.propose(content="Billing.")
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
-    assert tree.root.questions[-1].question == f"The supervisor named no agent. Who works on this: {GOAL}"
 
 
 def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
@@ -252,39 +245,6 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(TOOLS, one.name, one)
 
 
-WRONG = [
-    (call("find_order", number="17"), Violation.BAD_ARGUMENTS),
-    (call("find_parcel", query="17"), Violation.UNKNOWN_TOOL),
-    (call("wipe_store"), Violation.UNKNOWN_TOOL),
-    (call("refund", amount="7"), Violation.NOT_ALLOWED),
-]
-
-
-@pytest.mark.usefixtures("forms")
-@pytest.mark.parametrize(("wrong", "violation"), WRONG)
-def test_i2_a_tool_called_wrongly_is_a_result_in_words_and_a_round_and_no_strike(
-    wrong: ProposedCall, violation: Violation
-) -> None:
-    tree = routing(max_tool_retries=4)
-    for _ in range(4):
-        assert (tree.root.chain.status, tree.root.thought.forced) == (ChainStatus.EXECUTING, False)
-        tree.root.propose(wrong)
-        (fault,) = tree.root.thought.corrections
-        assert (fault.violation, fault.tool) == (violation, wrong.tool)
-    assert (tree.root.thought.forced, tree.root.chain.row.count) == (True, 0)
-    assert [(one.get("counted"), "agent" in one) for one in tree.root.told("contract.violated")] == [(False, False)] * 4
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-
-
-@pytest.mark.usefixtures("forms")
-def test_i2_a_wrong_call_beside_a_sound_one_is_no_strike_either() -> None:
-    tree = routing()
-    tree.root.propose(call("find_order", number="17"), call("find_order", query="17"))
-    tree.root.result()
-    assert (tree.root.chain.row.count, tree.root.tools_called) == (0, ["find_order"])
-
-
 @pytest.mark.usefixtures("forms")
 @pytest.mark.parametrize("narrower", [{"tools": ()}, {"task_tools": ()}, {"task_tools": ("askHuman",)}])
 def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str, Any]) -> None:
@@ -294,35 +254,12 @@ def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str,
 
 
 @pytest.mark.usefixtures("forms")
-def test_d1_a_proposal_of_which_nothing_ran_is_a_strike_or_a_round_and_never_both() -> None:
-    tree = routing(tools=("nope_*",), max_tool_retries=2)
-    for strikes in (1, 2):
-        tree.root.propose(call("find_order", query="17"))
-        assert (tree.root.chain.row.count, tree.root.chain.below.rounds, tree.root.thought.forced) == (
-            strikes,
-            0,
-            False,
-        )
-    tree.root.propose(call("find_order", query="17"))
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
-    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
-    assert begun(tree.root) == ["billing"]
-
-
-@pytest.mark.usefixtures("forms")
 def test_d1_a_refused_call_beside_one_that_was_sent_is_a_strike_and_a_round() -> None:
     tree = routing(tools=("nope_*",), policy=Policy(actions_per_turn=2))
     tree.root.propose(call("find_order", query="17"), call("askHuman", question="Which order?"))
     tree.root.answer(RequestKind.INPUT, text="Order 17")
     assert len(tree.root.told("contract.violated")) == 1
     assert tree.root.chain.below.rounds == 1
-
-
-@pytest.mark.usefixtures("forms")
-def test_i2_a_question_in_a_wrong_form_is_no_strike_where_no_tool_is_configured_either() -> None:
-    tree = routing(tools=())
-    tree.root.propose(call("askHuman", query="Which order?"))
-    assert (tree.root.chain.row.count, tree.root.thought.corrections[0].violation) == (0, Violation.BAD_ARGUMENTS)
 
 
 def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
@@ -339,14 +276,6 @@ def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() ->
     tree = routing(Mode.ADVISORY)
     tree.root.propose(content="Ask billing.")
     assert (tree.root.chain.end.answer, len(tree.root.told("contract.violated"))) == ("Ask billing.", 1)
-
-
-def test_d4_in_advisory_what_is_no_decision_and_no_words_goes_to_a_person_at_the_limit() -> None:
-    tree = routing(Mode.ADVISORY)
-    for _ in range(3):
-        tree.root.take(decision("admin"))
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
-    assert {one.id for one in tree.root.questions[-1].request.options} == {"billing", "technical", "general"}
 
 
 def test_i2_where_the_model_is_held_to_nothing_words_are_the_answer() -> None:
@@ -394,7 +323,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     (asked,) = tree.root.questions
     assert asked.request.kind is RequestKind.CLARIFICATION
     assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
-    assert asked.question == f"The supervisor named no agent after 2 rounds of tools. Who works on this: {GOAL}"
+    assert asked.question == f"The supervisor named no agent. Who works on this: {GOAL}"
     tree.root.answer(RequestKind.CLARIFICATION, option="general")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)
@@ -408,43 +337,6 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     }
 
 
-def test_d3_at_the_limit_of_strikes_a_person_chooses_the_agent() -> None:
-    tree = routing(policy=Policy(strikes=2))
-    tree.root.take(decision("legal"))
-    tree.root.take(decision("returns"))
-    (asked,) = tree.root.questions
-    assert asked.question == f"The supervisor called a tool with invalid arguments. Who works on this: {GOAL}"
-    assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
-    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
-    child = tree.begun(tree.root.last)
-    child.no_thought(child.thought.thought_id)
-    tree.report(child)
-    assert (tree.root.chain.row.count, tree.root.thought.kind) == (0, ThoughtKind.REASON), "the row is over"
-
-
-def test_d3_none_of_them_goes_back_to_the_model_with_a_new_row_of_strikes() -> None:
-    tree = routing(policy=Policy(strikes=1))
-    tree.root.take(decision("legal"))
-    tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text="Whoever does refunds")
-    assert (tree.root.chain.row.count, tree.root.thought.receipts) == (0, ("c.route.1",))
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-
-
-USELESS = [Proposal(content="x", faults=("the reply is cut off",)), decision("legal")]
-
-
-@pytest.mark.parametrize("reply", USELESS)
-def test_d3_where_an_agent_has_done_its_work_the_results_end_the_task(reply: Proposal) -> None:
-    tree = routing()
-    tree.root.take(decision("billing"))
-    ended(tree)
-    while not (tree.root.chain.status.final or tree.root.questions):
-        tree.root.take(reply)
-    assert (tree.root.questions, tree.root.chain.status) == ([], ChainStatus.COMPLETED)
-    assert (tree.root.chain.end.answer or "").endswith("billing: It is on its way.")
-
-
 def test_c2_or_the_users_words_still_demand_a_tool() -> None:
     tree = routing(policy=Policy(patterns=(Pattern(id="back", pattern="order", tools=("refund",)),)))
     tree.root.take(decision("technical"))
@@ -453,9 +345,6 @@ def test_c2_or_the_users_words_still_demand_a_tool() -> None:
     (fault,) = tree.root.thought.corrections
     assert '"target_agent":"technical or billing or general"' in fault.form
     assert "end_step" in fault.form
-    for _ in range(2):
-        tree.root.propose(content="All is fine.")
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
 
 
 def test_i2_without_rounds_the_first_thought_is_forced_and_words_behind_an_agent_are_still_the_answer() -> None:

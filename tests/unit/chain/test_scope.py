@@ -197,15 +197,6 @@ def test_c3_in_advisory_mode_a_step_without_any_of_them_says_so() -> None:
     assert "without a receipt of send_mail or send_text" in told.told("contract.violated")[-1]["message"]
 
 
-def test_c7_a_call_that_a_later_step_chooses_from_is_not_made_before() -> None:
-    told = drafted(Step(id="find", required_tools=("lookup_contacts",)), REACH)
-    told.propose(call("send_text"), call("lookup_contacts"))
-    told.result()
-
-    assert told.tools_called == ["lookup_contacts"]
-    assert ("send_text", "belongs to reach") in told.never_executed
-
-
 def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
     assert door(Step).validate_python({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
     [fault] = drafted_faults(plan(Step(id="a", one_of=("send_fax",))), TOOLS, Task(), 50)

@@ -8,10 +8,8 @@ from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.state import ChainError
 from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import (
     Clarification,
     ErrorInfo,
@@ -223,7 +221,6 @@ def test_c7_one_action_per_turn_and_the_rest_is_proposed_anew() -> None:
     told.propose(LOOK, TELL, call("save"))
 
     assert told.tools_called == ["lookup"]
-    assert [held["tool"] for held in told.told("action.held")] == ["send", "save"]
     told.result(data='{"id": "u1"}')
 
     assert told.never_executed == [("send", "one action per turn"), ("save", "one action per turn")]
@@ -327,16 +324,6 @@ def test_c7_what_turns_out_to_be_made_up_goes_back_with_the_results() -> None:
     assert told.never_executed == []
 
 
-def test_c7_a_call_that_only_a_later_step_requires_is_never_released_here() -> None:
-    told = drafted(tool("find", "lookup", "save"), tool("send", "send", dependencies=("find",)))
-    told.propose(LOOK, TELL)
-    assert told.told("action.held") == [{"step_id": "find", "tool": "send", "call": 2}]
-    told.result(data='{"id": "u1"}')
-
-    assert told.never_executed == [("send", "belongs to send")]
-    assert told.thought.corrections == ()
-
-
 @pytest.mark.parametrize(("seconds", "actions"), [(1, 9), (9, 1)])
 def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actions: int) -> None:
     budget = Budget(seconds=seconds, actions=actions)
@@ -350,19 +337,6 @@ def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actio
 
     assert told.chain.status is ChainStatus.FAILED
     assert decision.facts[-1].type.value == "chain.failed"
-
-
-def test_c7_a_proposal_of_which_nothing_can_be_dispatched_is_a_violation() -> None:
-    told = drafted(reason(), tool("send", "send", dependencies=("think",)))
-    told.propose(TELL)
-
-    assert told.never_executed == [("send", "belongs to send")]
-    assert told.thought.thought_id == "c.think.t1.2"
-    [correction] = told.thought.corrections
-    assert (correction.violation, correction.message) == (
-        Violation.NO_CALL,
-        "No call of the proposal may run in step 'think'; answer in words instead.",
-    )
 
 
 @pytest.mark.parametrize(
@@ -410,22 +384,6 @@ def test_c6_too_many_calls_at_once_go_back_whole() -> None:
 
     assert told.dispatches == []
     assert told.thought.corrections[0].message == "33 calls are too many at once; propose 32 at most."
-
-
-def test_c9_repaired_json_drives_read_only_tools_and_others_after_a_yes() -> None:
-    told = drafted(tool("both", "lookup", "save"))
-    told.propose(LOOK, repaired=True)
-    assert not told.dispatches[-1].reasons
-    told.result()
-    told.propose(call("save"), repaired=True)
-
-    [reason] = told.dispatches[-1].reasons
-    assert reason.kind is ReasonKind.REPAIRED
-    asked = Sure(action="save", target=Target(id="save"), message="Save?", digest="d", reasons=(reason,))
-    told.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked))
-    assert told.questions[-1].reasons == (reason,)
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    assert (told.dispatches[-1].approval, told.dispatches[-1].again) == (Approval(digest="d", by="ann"), True)
 
 
 def test_the_turns_of_a_step_are_bounded() -> None:

@@ -61,26 +61,8 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(begin
     assert FAULT in correction.message
     assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.form
     assert violations(told) == ["unreadable"]
-    assert told.chain.row.count == (0 if mode == "off" else 1)
+    assert told.chain.row.count == (mode == "strict")
     assert told.thought.attempt == 2
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_c9_words_that_show_a_call_are_asked_about_without_a_strike(mode: str) -> None:
-    told = thinking(mode=mode)
-    told.take(Proposal(content="It says {}.", faults=(FAULT,), shown=True))
-
-    [correction] = told.thought.corrections
-    assert (correction.violation, told.thought.attempt) == (Violation.UNREADABLE, 2)
-    assert FAULT in correction.message
-    assert (violations(told), told.chain.row.count) == ([], 0)
-
-
-def test_c9_words_that_show_a_call_are_words_where_no_turn_is_left() -> None:
-    told = react(max_turns=1)
-    told.take(Proposal(content="It says {}.", faults=(FAULT,), shown=True))
-
-    assert (told.final_facts, told.chain.row.count) == (["chain.completed"], 0)
 
 
 def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
@@ -109,7 +91,7 @@ def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes
 
     assert told.tools_called == ["lookup"]
     assert violations(told) == ["unreadable"]
-    assert told.chain.row.count == (0 if mode == "off" else 1)
+    assert told.chain.row.count == (mode == "strict")
     told.result(data='{"id": "u1"}')
     assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
     assert '"tool":"send"' in told.thought.corrections[0].form
@@ -131,7 +113,7 @@ def test_d1_of_very_many_faults_a_model_is_told_the_first() -> None:
     told.take(Proposal(faults=tuple(f"call {number} names no tool" for number in range(1, 13))))
 
     [correction] = told.thought.corrections
-    assert "call 5 names no tool; and 7 more" in correction.message
+    assert "call 5 names no tool." in correction.message
     assert "call 6" not in correction.message
 
 

@@ -321,7 +321,6 @@ def test_c13_sources_are_recorded_and_only_strict_asks(mode: Mode) -> None:
     order = sent(open_ended(mode=mode), to="eve@x.org", words="hi")
     assert {place: found.source.value for place, found in order.sources.items()} == {"to": "model"}
     assert asked(order) == ([("to", "model")] if mode is Mode.STRICT else [])
-    assert order.unasked == (None if mode is Mode.STRICT else mode.value)
 
 
 def test_c13_a_literal_plan_is_its_submitters() -> None:

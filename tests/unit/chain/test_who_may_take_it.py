@@ -10,19 +10,17 @@ from msgspec import structs
 
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
-from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call, failed
+from haltpoint.contracts.work.thoughts import Violation
+from tests.support.builders import call
 from tests.unit.chain.test_agents import TOOLS, Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
 
 REFUND = Bounds(required_tools=("refund",))
-UNREADABLE = Proposal(content="x", faults=("the reply is cut off",))
 
 
 def read_as(bounds: Bounds, goal: str, mode: Mode = Mode.STRICT, **said: Any) -> Tree:
@@ -32,10 +30,6 @@ def read_as(bounds: Bounds, goal: str, mode: Mode = Mode.STRICT, **said: Any) ->
     tree.root.submit(read=False)
     tree.root.read(bounds)
     return tree
-
-
-def offered(tree: Tree) -> list[str]:
-    return [one.id for one in tree.root.questions[-1].request.options]
 
 
 # ---- what a person may choose ----------------------------------------------------------------------------------------
@@ -104,32 +98,6 @@ def test_i2_rounds_are_no_turns_of_the_step(rounds: int, turns: int | None) -> N
     assert begun(tree.root) == ["billing"]
 
 
-@pytest.mark.parametrize("reply", [UNREADABLE, decision("legal"), decision("legal", beside=(call("refund"),))])
-@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.OFF])
-def test_i2_a_model_that_uses_up_its_turns_without_a_decision_is_at_the_bound(mode: Mode, reply: Proposal) -> None:
-    tree = routing(mode, policy=Policy(max_turns=2))
-    look_up(tree)
-    for _ in range(2):
-        assert tree.root.chain.status is ChainStatus.EXECUTING
-        tree.root.take(reply)
-    assert offered(tree) == ["technical", "billing", "general"]
-    tree.root.answer(RequestKind.CLARIFICATION, option="general")
-    assert begun(tree.root) == ["general"]
-    ended(tree)
-    assert (begun(tree.root), tree.root.thought.kind) == ([], ThoughtKind.REASON)
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-
-
-def test_d3_in_advisory_calls_that_strict_would_refuse_fill_the_row_of_strikes_and_a_person_decides() -> None:
-    tree = read_as(REFUND, "Refund order 17", Mode.ADVISORY, tools=("refund",), max_tool_retries=9)
-    for number in range(3):
-        tree.root.propose(call("refund", order_id=f"made_up_{number}"))
-        tree.root.result(failed())
-    assert offered(tree) == ["technical", "billing", "general"]
-    assert "the supervisor" in tree.root.questions[-1].request.question.lower()
-
-
 def test_c7_calls_at_the_bound_are_recorded_as_never_executed() -> None:
     tree = at_the_bound()
     tree.root.propose(call("find_order", query="19"), call("find_order", query="20"))
@@ -137,39 +105,3 @@ def test_c7_calls_at_the_bound_are_recorded_as_never_executed() -> None:
 
 
 # ---- what is owed ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("told", ["shown", "empty"])
-def test_i2_behind_the_bound_the_results_stand_once_an_agent_is_done(told: str) -> None:
-    tree = at_the_bound()
-    tree.root.take(decision("billing"))
-    ended(tree)
-    look_up(tree, "18")
-    look_up(tree, "19")
-    assert tree.root.thought.forced
-    if told == "shown":
-        tree.root.take(Proposal(content="The note says {}", shown=True, faults=("it shows a decision",)))
-        assert (tree.root.thought.forced, tree.root.chain.row.count) == (True, 0)
-        tree.root.propose(content="The note says {}")
-        assert tree.root.chain.end.answer == "The note says {}"
-        return
-    tree.root.take(UNREADABLE)
-    assert tree.root.chain.status is ChainStatus.COMPLETED
-    assert "billing: It is on its way." in str(tree.root.chain.end.answer)
-
-
-def test_i2_behind_the_bound_a_decision_beside_words_is_asked_about_too() -> None:
-    tree = at_the_bound()
-    tree.root.take(Proposal(content="Like this: {}", shown=True, faults=("it shows a decision",)))
-    assert (tree.root.thought.forced, tree.root.chain.row.count) == (True, 0)
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-
-
-def test_d3_a_person_chooses_at_the_limit_while_an_effect_is_owed() -> None:
-    tree = read_as(REFUND, "Refund order 17")
-    tree.root.take(decision("technical", task="Look"))
-    ended(tree)
-    for _ in range(3):
-        tree.root.take(decision("refunds"))
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION

@@ -16,12 +16,12 @@ from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.streams.wire import encode
-from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal
+from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, without_guesses
 from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import plan
-from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, is_empty, only_words
+from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, only_words
 from tests.unit.chain.story import Story
 
 OUTPUTS = hostile_outputs()
@@ -53,13 +53,13 @@ def test_there_are_five_hundred_of_all_kinds_and_always_the_same() -> None:
     assert hostile_outputs() == OUTPUTS
 
 
-def refused(story: Story, hostile: Hostile, *, shown: bool = False) -> None:
-    """The output was refused, or `shown`: asked about without a strike; what is true of every refusal holds."""
+def refused(story: Story, hostile: Hostile) -> None:
+    """The output was refused; what is true of every refusal holds."""
     violations = {Violation(one["violation"]) for one in story.told("contract.violated")}
-    assert bool(violations) is not shown, hostile
+    assert violations, hostile
     thought = story.thought
     assert thought.attempt == 2
-    assert {correction.violation for correction in thought.corrections} == (violations or {Violation.UNREADABLE})
+    assert {correction.violation for correction in thought.corrections} == violations
     if hostile.kind == "near name":
         assert not any("vault" in correction.message for correction in thought.corrections), "who guesses is not helped"
     asked = ThoughtRequest(
@@ -74,23 +74,20 @@ def refused(story: Story, hostile: Hostile, *, shown: bool = False) -> None:
 def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str, style: str) -> None:
     """In a tool step all of them; where words are enough, those that are nothing but words are words (C4, C9)."""
     for hostile in (one for one in OUTPUTS if one.kind == kind):
-        proposal = proposal_in(hostile)
         story = STEPS[style]()
+        proposal = without_guesses(proposal_in(hostile), story.thought.kind)
         said = ActionProposed.Data(
             thought_id=story.thought.thought_id, step_id=story.thought.step_id or "", proposal=proposal
         )
         message = ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", subject="c", data=said)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
-        asked_first = [one for one in story.dispatches if one.reasons]
-        assert story.dispatches == asked_first, hostile
+        assert story.dispatches == [], hostile
         if hostile.kind == "a way out":
             leave_out = [ask for ask in story.questions if ask.request.kind is RequestKind.LEAVE_OUT]
             assert bool(leave_out) is (style == "tool"), "a person decides what is left out (C11)"
-        elif asked_first:
-            assert proposal.repaired, "a person sees the guess before it runs (C9)"
-        elif style == "tool" or is_empty(hostile) or not only_words(hostile):
-            refused(story, hostile, shown=proposal.shown)
+        elif style == "tool" or proposal.faults or proposal.calls:
+            refused(story, hostile)
         else:
             assert story.final_facts == (["chain.completed"] if style == "react" else [])
             assert len(encode(proposal.content)) <= MAX_CONTENT + len(" [cut: 999999 more characters]")

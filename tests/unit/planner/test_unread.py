@@ -249,22 +249,6 @@ def test_c9_a_native_call_of_an_unknown_tool_is_one_and_so_is_one_beside_a_call_
     assert ([call.tool for call in proposal.calls], proposal.shown) == (["send", "nightly"], False)
 
 
-@pytest.mark.parametrize("words", [BESIDE[0], UNKNOWN[0]])
-def test_c9_words_that_show_a_call_are_asked_about_once_and_cost_no_strike(words: str) -> None:
-    story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
-    story.submit()
-    story.take(draft_proposal(Reply(words), TOOLS))
-    (correction,) = story.thought.corrections
-    assert (correction.violation, story.chain.row.count, story.final_facts) == (Violation.UNREADABLE, 0, [])
-    request = ThoughtRequest(thought_id="x", kind=ThoughtKind.REASON, deadline=0, corrections=story.thought.corrections)
-    asked = ActionRequested(id="x", source="haltpoint/executor", data=request)
-    message = reply_to(asked, Reply(words), TOOLS)
-    assert isinstance(message, ActionProposed)
-    story.take(message.data.proposal)
-    assert (story.final_facts, story.chain.row.count) == (["chain.completed"], 0)
-    assert story.chain.status is ChainStatus.COMPLETED
-
-
 PARTS = st.sampled_from(
     ["I look it up.", "She said:", '"', "`", "'", "> ", "„", "“", "\n", "\n\n", " ", "| ", "OK", "    ", "```", "- "]
 )

@@ -229,8 +229,3 @@ async def test_b7_an_order_that_brings_confirmed_is_refused() -> None:
     refused, _ = await outcome_of({"section_id": "hero-456", "confirmed": True})
     assert refused.error is not None
     assert refused.error.error_type == "VALIDATION"
-
-
-async def test_b7_the_receipt_says_what_was_dropped_from_the_call() -> None:
-    finished = await receipt_of(register(list_bookings), notes=("`confirmed` was dropped",))
-    assert finished.outcome.warnings == ("`confirmed` was dropped",)

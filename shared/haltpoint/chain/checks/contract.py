@@ -19,7 +19,6 @@ from haltpoint.contracts.work.tasks import Handed, Mode, Task
 
 Tools = Mapping[str, ToolSpec]
 
-NOT_CONFIRMED = "`confirmed` was dropped: only the runtime sets it, when a person has approved exactly this call"
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "object": {}}

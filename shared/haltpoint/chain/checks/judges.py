@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from haltpoint.chain.checks import bounds, human_tool, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
-from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, ask, refuse
+from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, refuse
 from haltpoint.chain.checks.contract import (
     call_form,
     callable_tools,
@@ -25,7 +25,7 @@ from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
-from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode

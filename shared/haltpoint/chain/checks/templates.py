@@ -169,10 +169,3 @@ def _is_foreign(source: Reference, plan: Plan, tools: Tools) -> bool:
     specs = [tools[name] for name in called if name in tools]
     marks = [("data", *(parse_path(mark) or ())) for tool in specs for mark in tool.foreign]
     return any(covers(mark, source.path) for mark in marks)
-
-
-def calls_inside(plan: Plan, tools: Tools, levels: int = MOST_LEVELS) -> int:
-    """How many actions a call of a skill may take at most, those of the skills that it calls included."""
-    called = [tools.get(call.tool) for call in _calls(plan)]
-    skills = [tool.plan for tool in called if tool is not None and tool.plan is not None and levels > 1]
-    return len(called) + sum(calls_inside(inner, tools, levels - 1) for inner in skills)

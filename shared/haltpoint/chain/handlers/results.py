@@ -24,13 +24,13 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import fail_action, record, resolve_error, succeed
+from haltpoint.chain.turns.gate import Gate, drop_held, gate
+from haltpoint.chain.turns.receipts import fail_action, outcome_of, record, resolve_error, succeed
 from haltpoint.contracts.base import child_report_id, request_id
 from haltpoint.contracts.events import MessageLost, ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
@@ -117,13 +117,16 @@ def _obey(work: Work, receipt: Action) -> Next | None:
     return succeed(work, receipt)
 
 
-def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next:
+def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next | None:
     """The chain of a skill whose hooks have let the call pass, with the arguments as they left them: these meet form
     and origin again (C6).
     """
     late = too_late(work)
     if late is not None:
         return late
+    if gate(work, action.step) is Gate.STOPPED:
+        _rest_until_answered(work, action)
+        return None
     arguments = read_json(work.body).get("arguments")
     faults = argument_faults(spec, arguments)
     if arguments != read_json(action.arguments):
@@ -135,6 +138,14 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     fault = ErrorInfo(ErrorType.VALIDATION, begun.error.message, recoverable=False)
     record(work, resolve_error(work, action, fault))
     return StepEnd(action.step, begun)
+
+
+def _rest_until_answered(work: Work, action: Action) -> None:
+    """Nothing begins while a question is open (B3): then the call goes to its hooks once more."""
+    fault = ErrorInfo(ErrorType.BLOCKED, "a question was open", recoverable=True, no_effect=True)
+    rest = Rest(work.now, outcome_of(fault, Metadata()))
+    work.resting = {**work.resting, action.id: rest}
+    work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
 
 
 def _made_up(work: Work, call: CheckedCall) -> tuple[str, ...]:

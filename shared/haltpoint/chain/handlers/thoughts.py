@@ -1,4 +1,4 @@
-"""How a chain begins (C1, C12), and what the planner brings: plans, bounds, proposals, answers, thoughts that failed."""
+"""How a chain begins (C1, C12), and what the planner brings: plans, answers, thoughts that failed."""
 
 from collections.abc import Iterator
 from typing import Final

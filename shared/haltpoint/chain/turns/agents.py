@@ -10,11 +10,18 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import assigned_to, hand_on_fault, targets_of, who_routes, with_agents
+from haltpoint.chain.checks.agents import (
+    assigned_to,
+    hand_on_fault,
+    route_in,
+    router,
+    targets_of,
+    who_routes,
+    with_agents,
+)
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
-from haltpoint.chain.checks.agents import route_in, router
 from haltpoint.chain.checks.strategies import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of
@@ -108,10 +115,13 @@ def _note(work: Work, routed: Routed) -> None:
 # ---- a supervisor's model --------------------------------------------------------------------------------------------
 
 
-def note_round(work: Work) -> None:
-    """Count a turn of a supervisor's model that was no decision."""
+def note_round(work: Work, index: int) -> None:
+    """Count a turn of a supervisor's model that was no decision. It is none of the step's turns: rounds have a bound of
+    their own.
+    """
     if router(work) is not None:
         work.below = structs.replace(work.below, rounds=work.below.rounds + 1)
+        work.edit(index).proposals -= 1
 
 
 def decide(work: Work, call: CheckedCall) -> Ask | None:
@@ -123,7 +133,7 @@ def decide(work: Work, call: CheckedCall) -> Ask | None:
         return None
     routed = _routed(work, call.arguments)
     if supervisor.threshold is not None and routed.confidence < supervisor.threshold:
-        drop_held(work, call.index, "a person decides")
+        work.edit(call.index).taken += 2  # nothing of the proposal is held: the decision is the person's now
         sure = f"with a confidence of {routed.confidence:g}"
         why = f": {routed.reasoning}" if routed.reasoning else ""
         return _ask_who(work, call.index, f"The supervisor would choose {routed.target_agent}, {sure}{why}")

@@ -14,7 +14,7 @@ with the end (C14).
 from typing import Any, Final
 
 from msgspec import json
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fault
@@ -30,7 +30,6 @@ from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_BODY, child_id, levels_of
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.plans import Plan

@@ -24,7 +24,6 @@ from haltpoint.chain.model.references import (
     resolve,
     write_json,
 )
-from haltpoint.chain.model.schemas import compiled
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work

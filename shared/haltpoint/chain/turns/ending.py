@@ -1,6 +1,7 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
 from dataclasses import replace
+
 from msgspec import structs
 
 from haltpoint.chain.checks import knowledge, ledger

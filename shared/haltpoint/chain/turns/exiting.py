@@ -4,8 +4,7 @@ from typing import Any, assert_never
 
 from msgspec import structs
 
-from haltpoint.chain.checks.promises import Exit, exit_of, last_error
-from haltpoint.chain.checks.promises import in_words, missing, missing_tools
+from haltpoint.chain.checks.promises import Exit, exit_of, in_words, last_error, missing, missing_tools
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Next, Record, StepEnd
 from haltpoint.chain.model.references import write_text

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.contract import with_effects
-from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -21,6 +21,7 @@ ARGUMENTS_WIDTH: Final = 2000
 
 MOST_DROPPED: Final = 20
 """Calls that never ran which a chain keeps for its answer, the last ones."""
+
 
 class Gate(StrEnum):
     """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it waits for a receipt.

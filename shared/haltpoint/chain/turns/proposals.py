@@ -5,11 +5,11 @@ import dataclasses
 from msgspec import structs
 
 from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
 from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import missing
-from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
 from haltpoint.chain.model.state import OpenProposal
@@ -76,7 +76,7 @@ def _take_words(work: Work, index: int, words: str) -> Next:
     if not missing(work, index):
         return _end_in_words(work, index, words)
     if is_question(words) and not _has_asked(work, index):
-        note_round(work)
+        note_round(work, index)
         arguments = {"question": in_short(words)}
         return send(work, CheckedCall(work, index, human_tool.SPEC, arguments))
     if mode is Mode.OFF:
@@ -166,7 +166,7 @@ def _let_run(work: Work, call: CheckedCall, place: int, reasons: tuple[Reason, .
         if unsure is not None:
             return unsure
     elif not work.run[index].in_turn:
-        note_round(work)
+        note_round(work, index)
     earlier = answered(call)
     if earlier is not None:
         return succeed(work, give_back(work, index, earlier))

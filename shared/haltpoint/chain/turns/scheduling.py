@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.agents import router
+from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,

@@ -5,9 +5,8 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 """
 
 from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.promises import offers_end
-from haltpoint.chain.checks.promises import in_words, missing
 from haltpoint.chain.checks.agents import must_route
+from haltpoint.chain.checks.promises import in_words, missing, offers_end
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import BOUNDS
