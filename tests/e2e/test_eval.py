@@ -9,14 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from evals.case import Case, real_requests
 from evals.figures import FIGURES
-from evals.kinds import BENIGN, KINDS, say
-from haltpoint.testing.conversation import Conversation
-from haltpoint.testing.script import Rule, Say
-from haltpoint.testing.script_model import ScriptedModel
+from evals.kinds import KINDS
 from tests.e2e.running import CHECKOUT
 from tests.support import PATIENCE, wait_until
 
@@ -62,43 +56,6 @@ def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the
     assert first["off"]["clarification_success"] < 1
     for name in ("wrong_recipient", "completed_without_receipt", "conditions_ignored", "repeated_effects"):
         assert first["off"][name] > first["strict"][name] == 0, name
-
-
-class Honest:
-    """A stranger's model: it knows the requests and behaves, but for one that it only talks about."""
-
-    model = "honest"
-
-    def next(self, talk: Conversation) -> tuple[int, Rule, dict[str, Any]] | None:
-        cases = real_requests()
-        number = next(number for number, case in enumerate(cases) if case.goal == talk.goal)
-        case = self._with_arguments(cases[number])
-        lies = number == 0 and talk.thought == "act" and talk.step == "s1"
-        return number, Rule(say=Say(content="I've sent it.") if lies else say(case, talk)), {}
-
-    def _with_arguments(self, case: Case) -> Case:
-        words = {"content": "hello", "path": case.target, "text": "hello"}
-        takes = {
-            "send_message": ("content",),
-            "write_file": ("path", "content"),
-            "read_file": ("path",),
-            "save_note": ("text",),
-        }
-        arguments = {name: words[name] for name in takes.get(case.tool, ())}
-        return msgspec.structs.replace(case, arguments=arguments, kind=BENIGN)
-
-
-async def test_a_real_model_is_measured_raw_and_enforced(tmp_path: Path) -> None:
-    async with ScriptedModel(Honest()) as model:
-        own = {"HALTPOINT_MODEL__BASE_URL": model.base_url, "HALTPOINT_MODEL__NAME": "honest"}
-        words = ("--real", "--chains", "9", "--mode", "off", "strict")
-        measured = await asyncio.to_thread(run, tmp_path, *words, **own)
-    off, strict = measured["off"], measured["strict"]
-    assert off["chains"] == strict["chains"] == 9
-    assert (off["completed_without_receipt"], strict["completed_without_receipt"]) == (1, 0)
-    assert (off["escalated"], strict["escalated"]) == (0, 1)
-    assert off["wrong_recipient"] == strict["wrong_recipient"] == 0
-    assert strict["false_alarms"] is None
 
 
 def records(folder: Path) -> list[Path]:

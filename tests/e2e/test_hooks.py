@@ -1,9 +1,6 @@
 """H1 to H4 with real processes: what hooks do to chains, what people are asked, and what receipts say of it."""
 
-import json
 from typing import Any
-
-import httpx
 
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
@@ -65,23 +62,3 @@ def test_h1_a_hook_asks_and_an_approval_runs_the_call(system: Running) -> None:
     done = watched(system, stopped["id"])
     assert done["steps"][0]["result"] == {"delivered": "far Thule", "confirmed": True, "signed": True}
     assert hooks_of(done) == ["far_away approved", *ALLOWED[1:]]
-
-
-def test_h3_a_result_that_was_cut_is_kept_whole(system: Running) -> None:
-    chain = document(system.process("tool", "call", "archive", "pages=3000", "--json"))
-    action = action_of(chain)
-    metadata = action["receipt"]["metadata"]
-    assert metadata["whole"] > 3_000_000
-    assert len(json.dumps(action["receipt"]["data"])) < 1_100_000
-    whole = httpx.get(
-        f"{system.url}/v1/chains/{chain['id']}/results/{action['id']}",
-        headers={"Authorization": f"Bearer {system.key}"},
-    )
-    assert whole.status_code == 200
-    assert len(whole.content) == metadata["whole"]
-    assert whole.json() == {"pages": ["x" * 1000] * 3000}
-    other = httpx.get(
-        f"{system.url}/v1/chains/{chain['id']}/results/{chain['id']}.call.2",
-        headers={"Authorization": f"Bearer {system.key}"},
-    )
-    assert (other.status_code, other.json()["code"]) == (404, "no_such_result")

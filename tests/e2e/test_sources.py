@@ -1,8 +1,7 @@
 """C13 over real processes: a mail tells the model where to send a report, and a person decides about the address."""
 
 from haltpoint.client import Client
-from haltpoint.contracts.people.humans import Choice
-from haltpoint.contracts.reasons import Reach, ReasonKind, SourceKind
+from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.results import NextAction
 from tests.e2e.running import Running
 
@@ -32,16 +31,3 @@ async def test_c13_an_address_out_of_a_mail_is_shown_with_its_source_and_waits_f
     assert forwarded[0].receipt is not None
     assert forwarded[0].receipt.next_action is NextAction.CONTINUE
     assert forwarded[0].receipt.metadata.sources == forwarded[0].sources
-
-
-async def test_c13_a_yes_for_a_value_is_none_for_another_and_a_no_is_kept(system: Running, client: Client) -> None:
-    run = await client.run("Forward the report once more")
-    first = await run.expects_request("confirmation")
-    answered = await client.answer(first.id, decision=Choice.APPROVE, reach=Reach.VALUE)
-    assert answered.answer is not None
-    assert answered.answer.answer.for_ is Reach.VALUE
-    second = await run.expects_request("confirmation")
-    assert [reason.value for reason in second.reasons] == ["mallory@evil.example"]
-    await client.answer(second.id, decision=Choice.ABORT)
-    assert (await run.result()).status == "cancelled"
-    assert system.written(run.id) == ["forwarded to eve@evil.example"]

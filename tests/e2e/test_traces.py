@@ -1,14 +1,11 @@
 """One trace per chain across all four processes, received as real OTLP."""
 
-from functools import partial
-
 import httpx
 
 from haltpoint.client import Client
 from tests.e2e.otlp import Received, Receiver
 from tests.e2e.running import Running
 from tests.support import wait_until
-from tests.support.builders import literal_task
 
 AGENT = {
     "gen_ai.operation.name": "invoke_agent",
@@ -101,24 +98,3 @@ async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Cli
     assert asked.ended <= wait.ended
     assert wait.ended <= sent.started + 1_000_000  # the wait is told in milliseconds
     assert not any(span.status == 2 for span in spans)
-
-
-async def test_the_lines_of_the_log_have_the_ids_of_chain_and_trace(
-    system: Running, client: Client, receiver: Receiver
-) -> None:
-    """Those of planner, gateway and worker, and of a tool that knows nothing of us."""
-
-    def told(chain: str, services: set[str]) -> bool:
-        return bool(receiver.of_chain(chain)) and services <= {line["service"] for line in system.log_lines(chain)}
-
-    run = await client.run("Tell John I'm running late")
-    await run.expects_request("clarification")
-    called = await client.run(task=literal_task(1, "echo", words="far and wide"))
-    await called.result()
-    for chain, services in (
-        (run.id, {"planner", "gateway"}),
-        (called.id, {"tool-worker"}),
-    ):
-        await wait_until(partial(told, chain, services))
-        (root,) = [span for span in receiver.of_chain(chain) if not span.parent_id]
-        assert {line.get("trace") for line in system.log_lines(chain)} == {root.trace_id}

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.policy import PolicyFile
@@ -78,39 +77,6 @@ async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
         letters = DeadLetters(calls, bed.topology)
         parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))
         yield Bench(bed, calls, world, Executor(0, parts, ServerClock()))
-
-
-async def new_chain(bed: Bed, task: Task, **more: Any) -> str:
-    """A chain of partition 0."""
-    while True:
-        submitted = await bed.store.submit(task, **more)
-        if bed.topology.partition(submitted.chain_id) == 0:
-            return submitted.chain_id
-
-
-async def test_nothing_is_read_before_the_first_decision(bench: Bench) -> None:
-    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    chain_id = await new_chain(bench.bed, literal_task(2), trace=trace)
-    await bench.hand_over(0)
-    assert (bench.calls.reads, bench.calls.commands) == ([], ["FCALL"]), "the commit alone"
-    found = (await bench.bed.store.load([chain_id]))[chain_id]
-    assert (found.chain.status, found.trace) == (ChainStatus.EXECUTING, trace)
-    assert found.chain.created_at < found.chain.deadline
-
-
-async def test_the_same_entry_once_more_changes_nothing(bench: Bench) -> None:
-    """Read again by an executor that has nothing in its cache: the version tells it that the chain is further."""
-    chain_id = await new_chain(bench.bed, literal_task(2))
-    await bench.hand_over(0)
-    log = await bench.bed.log(chain_id)
-    parts = Parts(
-        bench.bed.store, ChainCache(), bench.world, DeadLetters(bench.calls, bench.bed.topology), Tracing(None)
-    )
-    for deliveries in (1, 2):
-        other = Executor(0, parts, ServerClock())
-        await other.handle([entry._replace(deliveries=deliveries) for entry in bench.read])
-    assert (await bench.bed.log(chain_id), await bench.bed.dead()) == (log, [])
-    assert await bench.bed.redis.xlen(bench.bed.topology.key(0, "tools:default")) == 1, "its first action, once"
 
 
 async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Bench) -> None:

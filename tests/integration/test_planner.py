@@ -138,18 +138,6 @@ async def test_a_slow_thought_keeps_its_lease(board: Board) -> None:
         assert len(model.requests) == 1
 
 
-async def test_too_many_requests_are_waited_out_as_long_as_the_server_says(board: Board) -> None:
-    busy = {"times": 1, "fault": {"status": 429, "retry_after": 1}}
-    async with (
-        ScriptedModel(script(busy, GOOD_PLAN)) as model,
-        board.planner(model),
-    ):
-        reply = await board.reply(await board.ask(await board.chain()))
-        assert reply["type"] == "plan.drafted.v1"
-        first, second = model.requests
-        assert second.at - first.at >= 1
-
-
 @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 503}, {"cut": True}])
 async def test_what_passes_is_asked_again(board: Board, fault: dict[str, object]) -> None:
     rules = script({"times": 2, "fault": fault}, GOOD_PLAN)
@@ -257,18 +245,6 @@ async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Bo
         assert "Call lookup_contacts." in body["messages"][-1]["content"]
         assert body["tool_choice"] == "required"
         assert [tool["function"]["name"] for tool in body["tools"]] == ["lookup_contacts"]
-
-
-async def test_a_chain_that_is_over_costs_nothing(board: Board) -> None:
-    async with (
-        ScriptedModel(script(GOOD_PLAN)) as model,
-        board.planner(model),
-    ):
-        chain = await board.chain()
-        await board.redis.hset(board.topology.key_of("chain", chain), "status", "cancelled")
-        thought = await board.ask(chain)
-        await wait_until(lambda: board.idle(chain))
-        assert (await board.replies(thought), len(model.requests)) == ([], 0)
 
 
 async def test_a_model_call_ends_with_its_cancelled_chain(board: Board) -> None:

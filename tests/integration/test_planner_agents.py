@@ -70,20 +70,6 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
         assert one.body["messages"] == other.body["messages"], "an agent without words of its own has ours"
 
 
-async def test_a_model_without_its_key_is_told_by_the_name_of_the_variable(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with ScriptedModel(script(GOOD_PLAN)) as own, desks(board, own.base_url, "DESK_KEY"), board.planner(own):
-        task = Task(goal="Tell John hi", agent="desk")
-        monkeypatch.delenv("DESK_KEY", raising=False)
-        reply = await board.reply(await board.ask(await board.chain(task)))
-        assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-303")
-        assert "DESK_KEY is not set in the planner's environment" in reply["data"]["message"]
-        monkeypatch.setenv("DESK_KEY", "k1")
-        reply = await board.reply(await board.ask(await board.chain(task)))
-        assert reply["type"] == "plan.drafted.v1"
-
-
 @asynccontextmanager
 async def clerks(board: Board, **about: Any) -> AsyncIterator[None]:
     """An agent with these settings, and one without any."""

@@ -45,7 +45,6 @@ NOTE: Final = ToolSpec(
 VAULT: Final = ToolSpec(name="vault", description="Open the vault.", internal=True)
 PURGE: Final = ToolSpec(name="purge", description="Delete everything.", destructive=True, internal=True)
 TOOLS: Final = (LOOKUP, SEND, NOTE, VAULT, PURGE)
-EFFECTIVE: Final = frozenset({"send", "note", "vault", "purge"})
 
 
 @dataclass(frozen=True, slots=True)

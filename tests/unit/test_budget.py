@@ -1,6 +1,5 @@
 """The budgets of the rooms: what is counted, and what fails."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,9 +92,3 @@ def test_setting_down_never_raises_a_row_or_adds_one() -> None:
     down = budget.lowered({"rooms": {"chain": 1000, "cli": 50, "old": 7}, "longest": {"cli": 90}}, figures)
 
     assert down == {"rooms": {"chain": 900, "cli": 50}, "longest": {}}
-
-
-def test_rows_are_written_as_they_are_read() -> None:
-    rows = {"rooms": {"chain": 1000, "haltpoint_gateway/pages": 5}, "longest": {"cli": 90}}
-
-    assert tomllib.loads(budget.text(rows)) == rows

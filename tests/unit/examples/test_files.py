@@ -7,7 +7,6 @@ import pytest
 from examples.files import tools
 from haltpoint import ToolError
 from haltpoint.contracts.results import ErrorType
-from haltpoint.tools import tool_of
 
 
 @pytest.fixture
@@ -17,18 +16,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "secret.md").write_text("secret")
     monkeypatch.setattr(tools, "FOLDER", folder)
     return folder
-
-
-def test_what_they_declare() -> None:
-    write, edit, delete = tool_of(tools.write_file), tool_of(tools.edit_file), tool_of(tools.delete_file)
-    assert write
-    assert edit
-    assert delete
-    assert write.spec.idempotent
-    assert not edit.spec.repeatable
-    assert delete.spec.destructive
-    assert delete.preview
-    assert write.inputs.not_targets == ("path",)
 
 
 def test_write_read_edit_delete(folder: Path) -> None:
@@ -65,14 +52,6 @@ def test_a_path_that_can_be_none_is_refused_before_anything_happens(folder: Path
         with pytest.raises(tools.UNCHANGED):
             tools.write_file(path, "mine")
     assert list(folder.iterdir()) == []
-
-
-def test_what_is_not_there_or_a_folder_is_said(folder: Path) -> None:
-    (folder / "notes").mkdir()
-    with pytest.raises(ToolError, match="no file 'notes'"):
-        tools.read_file("notes")
-    with pytest.raises(ToolError, match="is a folder"):
-        tools.write_file("notes", "mine")
 
 
 @pytest.mark.parametrize(("text", "times"), [("a", 0), ("b b", 2)])

@@ -12,24 +12,16 @@ from msgspec.structs import replace
 
 from haltpoint.chain.model.state import Action, Chain
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import (
     Clarification,
-    Confirmation,
-    ErrorInfo,
-    ErrorType,
-    Metadata,
     NextAction,
     Option,
     Outcome,
-    Target,
 )
-from haltpoint.contracts.tools import Recovery, Retry
-from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint_executor.cache import LIMIT, ChainCache
-from tests.support.builders import OK, call, failed, literal_task, plan, spec, tool_step
+from tests.support.builders import OK, call, literal_task, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
 
@@ -78,28 +70,12 @@ def with_a_proposal(number: int) -> Chain:
     return story.chain
 
 
-def with_a_plan(number: int) -> Chain:
-    story = Story(Task(goal=f"note {number}"), spec("note"))
-    story.submit()
-    steps = (Step(id=f"s{n}", description=f"{number}{n}{'d' * 5000}", required_tools=("note",)) for n in range(20))
-    story.draft(Plan(steps=tuple(steps)))
-    return story.chain
-
-
 def with_a_question(number: int) -> Chain:
     story = Story(Task(plan=plan(tool_step("a"))), spec("note", may_clarify=True))
     story.submit()
     options = tuple(Option(id=f"{number}o{n}", title=f"{number}{n}", value={"x": number * n}) for n in range(500))
     asked = Clarification(type="t", question="Which?", options=options)
     story.result(Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked))
-    return story.chain
-
-
-def with_a_rest(number: int) -> Chain:
-    story = Story(Task(plan=plan(tool_step("a"))), spec("note", recovery=Recovery(retry=Retry())))
-    story.submit()
-    refused = replace(failed(ErrorType.RATE_LIMIT), metadata=Metadata(again=True))
-    story.result(refused, f'{{"x":"{number}{"z" * 200_000}"}}')
     return story.chain
 
 
@@ -120,38 +96,6 @@ def with_a_receipt(outcome: Outcome, data: str = '{"x":1}') -> Chain:
     return story.chain
 
 
-def with_long_words(number: int) -> Chain:
-    warnings = tuple(f"{number} {n} {'w' * 2000}" for n in range(10))
-    return with_a_receipt(replace(OK, warnings=warnings, instruction_for_ai=f"{number}{'i' * 4000}"))
-
-
-def with_sources(number: int) -> Chain:
-    sources = {f"items[{n}].id": Source(source=SourceKind.RESULT, where=f"c{number}.a.{n} data.id") for n in range(100)}
-    return with_a_receipt(replace(OK, metadata=Metadata(tool="note", sources=sources)))
-
-
-def with_a_preview(number: int) -> Chain:
-    story = Story(Task(plan=plan(tool_step("a"))), spec("note", read_only=False))
-    story.submit()
-    reasons = tuple(Reason(kind=ReasonKind.RULE, words=f"{number} {n} {'r' * 300}") for n in range(20))
-    asked = Confirmation(
-        action="note", target=Target(id="x"), message="Sure?", preview=f"{number}{'p' * 30_000}", reasons=reasons
-    )
-    outcome = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
-    story.result(msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome))
-    return story.chain
-
-
-def with_a_cause(number: int) -> Chain:
-    cause = ErrorInfo(ErrorType.SERVER, f"{number}{'y' * 50_000}")
-    story = Story(Task(goal=f"note {number}", style=Style.REACT), spec("note"))
-    story.submit()
-    story.propose(call("note"))
-    refused = replace(failed(ErrorType.NOT_FOUND), error=ErrorInfo(ErrorType.NOT_FOUND, "Gone.", cause=cause))
-    story.result(msgspec.json.decode(msgspec.json.encode(refused), type=Outcome))
-    return story.chain
-
-
 def with_one_wide_letter(number: int) -> Chain:
     return with_a_receipt(OK, f'{{"x":"{number}\U0001f600{"x" * 50_000}"}}')
 
@@ -164,13 +108,6 @@ def with_a_context(value: Callable[[int], Any]) -> Callable[[int], Chain]:
         return story.chain
 
     return made
-
-
-def with_a_proposal_of_empty_lists(number: int) -> Chain:
-    story = Story(Task(goal=f"note {number}", style=Style.REACT), spec("note"))
-    story.submit()
-    story.propose(call(x=[[] for _ in range(5000)]))
-    return story.chain
 
 
 def where_all_wait_for_all(number: int) -> Chain:
@@ -200,19 +137,10 @@ def held(value: Any, seen: set[int]) -> int:
 
 CHAINS: tuple[Callable[[int], Chain], ...] = (
     with_a_proposal,
-    with_a_plan,
     with_a_question,
-    with_a_rest,
     of_five_steps,
-    with_long_words,
-    with_sources,
-    with_a_preview,
-    with_a_cause,
     with_one_wide_letter,
-    with_a_context(lambda number: [number + 0.5]),
-    with_a_context(lambda number: {"a": number}),
     with_a_context(lambda _: []),
-    with_a_proposal_of_empty_lists,
     where_all_wait_for_all,
 )
 

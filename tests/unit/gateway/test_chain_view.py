@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,20 +194,6 @@ def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over()
     assert view.summary == "0 of 3 steps completed. Fails when the running work has ended: HP-204: no"
     assert view.current is not None
     assert (view.current.step_id, view.current.tool) == ("send", "send_message")
-
-
-def test_an_open_question_is_in_the_summary_and_its_answer_is_shown() -> None:
-    fields = asked()
-    view = view_of(record(head={**HEAD, "status": "awaiting_clarification"}, requests={"c1.r1": fields}))
-    assert view.summary == "0 of 3 steps completed. Waits for a person: Which John?"
-    assert view.requests[0].status is RequestStatus.OPEN
-    assert view.requests[0].arguments == {"query": "John"}
-
-    said = '{"kind":"clarification","option_id":"u1"}'
-    answered = replace(fields, status=RequestStatus.ANSWERED, answer=said, by="ann", at=1767225700000)
-    answer = view_of(record(requests={"c1.r1": answered})).requests[0].answer
-    assert answer is not None
-    assert (answer.by, answer.answer.option_id) == ("ann", "u1")
 
 
 def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_last_run() -> None:

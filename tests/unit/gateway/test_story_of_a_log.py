@@ -139,32 +139,10 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
     assert times == sorted(times)
 
 
-def test_i2_the_view_has_the_last_decision_and_those_before_it() -> None:
-    view = routed_twice()
-    assert view.routed is not None
-    assert view.routed.target_agent == "technical"
-    assert [(one.target_agent, one.by, one.reasoning) for one in view.routed_before] == [("billing", "ann", "money")]
-    assert "routed_before" not in view_of(record()).model_dump()
-
-
 def below(changes: dict[str, Any]) -> ChainRecord:
     child = question(1, RequestKind.INPUT, 600, {"decision": "answer", "text": "B-2"}, chain="c1~route-3")
     task = Task(goal="Repair it", agent="technical")
     return record(id="c1~route-3", task=task, requests={child.id: replace(child, **changes)})
-
-
-def test_i4_a_question_of_an_agent_keeps_its_answer_and_is_counted() -> None:
-    children = {"c1~route-3": below({})}
-    texts = [line.text for line in tell(routed_twice(children=children))]
-    place = texts.index('route(target_agent="technical", task="x")')
-    asks = texts[place : texts.index("route: ok", place)]
-    assert [one for one in asks if one[:4] in ("STOP", "answ")] == ["STOP  Question 1?", "answer: B-2"]
-    assert "3 questions" in tell(routed_twice(children=children))[-1].note
-
-    children = {"c1~route-3": below({"status": RequestStatus.WITHDRAWN, "answer": ""})}
-    texts = [line.text for line in tell(routed_twice(children=children)) if line.mark is not Mark.OPTION]
-    told = texts[texts.index('route(target_agent="technical", task="x")') :][1:3]
-    assert told == ["STOP  Question 1?", "the question of chain c1~route-3 was withdrawn"]
 
 
 def cancelled(**changes: Any) -> ChainView:
