@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import BESIDE_PLAN
@@ -20,11 +20,11 @@ LIMIT: Final = 64 * 1024 * 1024
 
 _CHAIN: Final = 600
 _STEP: Final = 240
-_ACTION: Final = 400
+_ACTION: Final = 320
 _EDGE: Final = 16
 """Bytes of a chain, a step, an action and a dependency in the graph, without what they hold: measured."""
 
-_STRUCT: Final = {b'"': 18, b'":': -36, b",": 24, b"[": 32, b"{": 16}
+_STRUCT: Final = {b'"': 12, b'":': -36, b",": 24, b"[": 32, b"{": 16}
 _DICT: Final = _STRUCT | {b'":': -24, b"{": 120}
 """Bytes that a sign of JSON stands for beside its letters, of our own classes and of any objects: two quotes are a text
 or a name. Measured, about.
@@ -48,6 +48,9 @@ class _Size(Struct, gc=False):
     actions: dict[str, int]
 
 
+_NOTHING: Final = _Size(0, 0, 0, {})
+
+
 class ChainCache:
     """The chains of a process as they are in Redis, unless another executor changed them; the least used go first."""
 
@@ -65,31 +68,19 @@ class ChainCache:
     def keep(self, loaded: Loaded) -> None:
         """Remember it, unless it is over. Only what has changed is counted anew."""
         chain = loaded.chain
-        if (known := self._chains.pop(chain.id, None)) is not None:
-            before, was = known.chain, self._sizes.pop(chain.id)
-            self.room += was.whole
-        else:
-            before, was = _NEW, _Size(0, 0, 0, {})
+        known = self._chains.get(chain.id)
+        before = _NEW if known is None else known.chain
+        was = self._sizes.get(chain.id, _NOTHING)
+        self.drop(chain.id)
         if chain.status.final:
             return
-        beside = was.beside
-        if known is None or _beside(before) != _beside(chain):
-            beside = _bytes_of(_beside(chain)[chain.plan is chain.task.plan :], _DICT)
-            beside += _STEP * len(chain.runs) + _EDGE * sum(map(len, chain.graph.dependencies))
-        task = was.task if chain.task is before.task else _bytes_of(chain.task, _DICT)
-        size = _CHAIN + task + beside
-        actions: dict[str, int] = {}
-        for name, action in chain.actions.items():
-            if before.actions.get(name) is action:
-                actions[name] = was.actions[name]
-            else:
-                outcome = 0 if action.outcome is None else _bytes_of(_of_receipt(action.outcome), _STRUCT)
-                actions[name] = _ACTION + getsizeof(action.arguments) + getsizeof(action.data) + outcome
-            size += actions[name]
-        self._chains[chain.id], self._sizes[chain.id] = loaded, _Size(size, task, beside, actions)
-        self.room -= size
+        size = _size_of(chain, before, was)
+        self._chains[chain.id] = loaded
+        self._sizes[chain.id] = size
+        self.room -= size.whole
         while self.room < 0:
-            self.drop(next(iter(self._chains)))
+            least_used = next(iter(self._chains))
+            self.drop(least_used)
 
     def drop(self, chain_id: str) -> None:
         """Forget it: it is not what we thought."""
@@ -98,11 +89,37 @@ class ChainCache:
 
     def drop_where(self, no_longer_ours: Callable[[str], bool]) -> None:
         """Forget the chains of a partition that another executor decides for now."""
-        for chain_id in [one for one in self._chains if no_longer_ours(one)]:
+        for chain_id in list(filter(no_longer_ours, self._chains)):
             self.drop(chain_id)
+
+
+def _size_of(chain: Chain, before: Chain, was: _Size) -> _Size:
+    """The bytes of a chain, of which those before are known."""
+    task, beside = was.task, was.beside
+    if chain.task is not before.task:
+        task = _bytes_of(chain.task, _DICT)
+    held = _beside(chain)
+    if before is _NEW or _beside(before) != held:
+        own = held[1:] if chain.plan is chain.task.plan else held
+        edges = sum(map(len, chain.graph.dependencies))
+        beside = _bytes_of(own, _DICT) + _STEP * len(chain.runs) + _EDGE * edges
+    actions: dict[str, int] = {}
+    for name, action in chain.actions.items():
+        unchanged = before.actions.get(name) is action
+        actions[name] = was.actions[name] if unchanged else _size_of_action(action)
+    whole = _CHAIN + task + beside + sum(actions.values())
+    return _Size(whole, task, beside, actions)
+
+
+def _size_of_action(action: Action) -> int:
+    texts = getsizeof(action.arguments) + getsizeof(action.data)
+    if action.outcome is None:
+        return _ACTION + texts
+    return _ACTION + texts + _bytes_of(_of_receipt(action.outcome), _STRUCT)
 
 
 def _bytes_of(held: object, signs: dict[bytes, int]) -> int:
     """About how much memory this takes: the letters of its JSON, and the texts, values, lists and objects in it."""
     text = encode(held)
-    return len(text) + sum([text.count(sign) * size for sign, size in signs.items()])
+    signed = [text.count(sign) * size for sign, size in signs.items()]
+    return len(text) + sum(signed)

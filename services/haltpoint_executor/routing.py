@@ -21,8 +21,10 @@ async def with_counts(chains: Iterable[Chain], world: World, counts: AgentCounts
     supervisor = world.agents.supervisor
     if supervisor is None or supervisor.strategy not in _TAKE_TURNS:
         return {}
-    routed = [chain.id for chain in chains if chain.status is ChainStatus.ACCEPTED and is_left_open(chain)]
+    accepted = (chain for chain in chains if chain.status is ChainStatus.ACCEPTED)
+    routed = [chain.id for chain in accepted if is_left_open(chain)]
     turns = await asyncio.gather(*map(counts.take_turn, routed))
     if routed and supervisor.strategy is Strategy.LOAD:
         world = replace(world, counts=await counts.open_chains())
-    return {name: replace(world, turn=turn) for name, turn in zip(routed, turns, strict=True)}
+    worlds = (replace(world, turn=turn) for turn in turns)
+    return dict(zip(routed, worlds, strict=True))

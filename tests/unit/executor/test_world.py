@@ -11,7 +11,7 @@ from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint_executor.world import CurrentWorld, takes_all_tools, tools_named
+from haltpoint_executor.world import CurrentWorld, looks_at_others
 from tests.support.builders import literal_task, spec, specs
 
 
@@ -45,22 +45,20 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
     world = CurrentWorld(catalogue, Agents(), Policy())
     await world.refresh()
     catalogue.tools = specs(spec("read_file"), spec("write_file"))
-    assert tools_named(DRAFTED, chain(task)) == set()  # it does not name the tool: that is what is wrong with it
     await world.know([(DRAFTED, chain(task))])
     assert "write_file" in world.value.tools
 
 
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
     react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
-    assert takes_all_tools(submitted(react), chain(react))
+    assert looks_at_others(submitted(react), chain(react), set())
     read = BoundsDrafted(id="i", source="test", subject="c", data=BoundsDrafted.Data(thought_id="c.bounds.t0.1"))
-    assert takes_all_tools(read, chain(react))
-    for kind in (ThoughtKind.BOUNDS, ThoughtKind.PLAN):  # without a reading an open-ended task begins all the same
-        data = ThoughtFailed.Data(thought_id="c.bounds.t0.1", kind=kind, code="HP-302", message="away")
-        failed = ThoughtFailed(id="f", source="test", subject="c", data=data)
-        assert takes_all_tools(failed, chain(react)) is (kind is ThoughtKind.BOUNDS)
-    assert not takes_all_tools(submitted(literal), chain(literal))
-    assert tools_named(submitted(literal), chain(literal)) == {"note"}
+    assert looks_at_others(read, chain(react), set())
+    told = ThoughtFailed.Data(thought_id="c.bounds.t0.1", kind=ThoughtKind.BOUNDS, code="HP-302", message="away")
+    failed = ThoughtFailed(id="f", source="test", subject="c", data=told)
+    assert looks_at_others(failed, chain(react), set())  # without a reading an open-ended task begins all the same
+    assert not looks_at_others(submitted(literal), chain(literal), {"note"})
+    assert looks_at_others(submitted(literal), chain(literal), {"other"})
 
 
 async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
