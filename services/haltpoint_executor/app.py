@@ -73,16 +73,17 @@ class Partitions:
         await deadlines.fire_due(self._store, [(p, owned.clock) for p, owned in self._owned.items()])
 
     async def _take(self, partition: int) -> bool:
-        lease = await self._store.lease(partition, self._here.instance, self._lease)
-        return lease.holder == self._here.instance
+        me = self._here.instance
+        lease = await self._store.lease(partition, me, self._lease)
+        return lease.holder == me
 
     async def _store_give_up(self, partition: int) -> None:
         await self._store.give_up(partition, self._here.instance)
 
     async def _living(self) -> int:
         found = await presence.alive(self._here.redis, self._here.topology)
-        others = {one["instance"] for one in found if one["name"] == Party.EXECUTOR.value}
-        return len(others | {self._here.instance})
+        executors = {told["instance"] for told in found if told["name"] == Party.EXECUTOR.value}
+        return len(executors | {self._here.instance})
 
     async def _start(self, partition: int) -> None:
         clock = ServerClock()
@@ -102,7 +103,8 @@ class Partitions:
     async def _stop(self, partition: int) -> None:
         owned = self._owned.pop(partition)
         await self._here.unsubscribe(owned.subscription)
-        self._parts.cache.drop_where(lambda chain_id: self._here.topology.partition(chain_id) == partition)
+        partition_of = self._here.topology.partition
+        self._parts.cache.drop_where(lambda chain_id: partition_of(chain_id) == partition)
 
 
 async def run(settings: Settings) -> None:

@@ -85,7 +85,8 @@ class ChainCache:
     def drop(self, chain_id: str) -> None:
         """Forget it: it is not what we thought."""
         if self._chains.pop(chain_id, None) is not None:
-            self.room += self._sizes.pop(chain_id).whole
+            size = self._sizes.pop(chain_id)
+            self.room += size.whole
 
     def drop_where(self, no_longer_ours: Callable[[str], bool]) -> None:
         """Forget the chains of a partition that another executor decides for now."""
@@ -95,7 +96,8 @@ class ChainCache:
 
 def _size_of(chain: Chain, before: Chain, was: _Size) -> _Size:
     """The bytes of a chain, of which those before are known."""
-    task, beside = was.task, was.beside
+    task = was.task
+    beside = was.beside
     if chain.task is not before.task:
         task = _bytes_of(chain.task, _DICT)
     held = _beside(chain)

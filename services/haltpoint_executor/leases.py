@@ -10,6 +10,7 @@ Fair is ceil(P / living executors). Who has more gives partitions up, its last f
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -18,34 +19,25 @@ from haltpoint.runtime.streams.tasks import AT_THE_END
 _log = logs.get(__name__)
 
 
+@dataclass(slots=True)
 class Leases:
-    """The partitions that this executor decides for.
+    """The partitions that this executor decides for."""
 
-    `take` takes or renews the lease of a partition and says whether it is ours, `give_up` frees it. `gained` starts to
-    read a partition, `lost` stops it and forgets all that was known; both are called for one partition at a time.
-    `living` counts the executors that are ready, this one included.
-    """
-
-    def __init__(
-        self,
-        me: str,
-        partitions: int,
-        take: Callable[[int], Awaitable[bool]],
-        give_up: Callable[[int], Awaitable[None]],
-        living: Callable[[], Awaitable[int]],
-        gained: Callable[[int], Awaitable[None]],
-        lost: Callable[[int], Awaitable[None]],
-    ) -> None:
-        self._me = me
-        self._partitions = partitions
-        self._take = take
-        self._free = give_up
-        self._living = living
-        self._gained = gained
-        self._lost = lost
-        self._held: list[int] = []
-        self._closed = False
-        self._one_at_a_time = asyncio.Lock()
+    me: str
+    partitions: int
+    take: Callable[[int], Awaitable[bool]]
+    """Takes or renews the lease of a partition, and says whether it is ours."""
+    free: Callable[[int], Awaitable[None]]
+    """Gives a lease up."""
+    living: Callable[[], Awaitable[int]]
+    """Counts the executors that are ready, this one included."""
+    gained: Callable[[int], Awaitable[None]]
+    """Starts to read a partition; called for one partition at a time, as `lost` is."""
+    lost: Callable[[int], Awaitable[None]]
+    """Stops to read it, and forgets all that was known."""
+    _held: list[int] = field(default_factory=list)
+    _closed: bool = False
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def held(self) -> tuple[int, ...]:
@@ -69,28 +61,29 @@ class Leases:
             _log.warning("Redis is unreachable; the leases run out by themselves", reason=str(error))
 
     async def _share(self) -> None:
-        fair = math.ceil(self._partitions / max(await self._living(), 1))
+        living = await self.living()
+        fair = math.ceil(self.partitions / max(living, 1))
         for partition in self.held:
-            if not await self._take(partition):
+            if not await self.take(partition):
                 _log.warning("the lease was lost", partition=partition)
                 await self._stop(partition)
         while len(self._held) > fair:
             await self._give_up(self._held[-1])
         # Beginning at a place of its own, so that two that start together do not race for each partition.
-        first = hash(self._me) % self._partitions
-        for partition in (*range(first, self._partitions), *range(first)):
+        first = hash(self.me) % self.partitions
+        for partition in (*range(first, self.partitions), *range(first)):
             if len(self._held) >= fair or self._closed:
                 return
-            if partition not in self._held and await self._take(partition):
+            if partition not in self._held and await self.take(partition):
                 # Ours only when it is read: should that fail now, the next tick tries again.
-                await self._gained(partition)
+                await self.gained(partition)
                 self._held.append(partition)
                 _log.info("acquired the lease of a partition", partition=partition)
 
     async def _give_up(self, partition: int) -> None:
         await self._stop(partition)
-        await self._free(partition)
+        await self.free(partition)
 
     async def _stop(self, partition: int) -> None:
         self._held.remove(partition)
-        await self._lost(partition)
+        await self.lost(partition)
