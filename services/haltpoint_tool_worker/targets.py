@@ -122,13 +122,7 @@ def _nodes_of(schema: Any, root: Node) -> Iterator[Node]:
         target = str(node.get("$ref", ""))
         if target.startswith("#/") and target not in followed:
             followed.add(target)
-            waiting += values_at(root, _pointer(target))
-
-
-def _pointer(target: str) -> Path:
-    """The path of a JSON pointer: `#/$defs/Letter`."""
-    parts = target.split("/")[1:]
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in parts)
+            waiting += values_at(root, tuple(target.split("/")[1:]))
 
 
 def _is_map(node: Node) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from haltpoint.runtime.observability import logs
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.results.classify import classify, leaves
+from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.failures import Cause, Failure
 from haltpoint_tool_worker.results.redaction import clean
 
@@ -38,15 +38,12 @@ def stack_of(error: BaseException) -> str:
 
 
 def _place(error: BaseException, tool: Tool) -> str:
-    """`file:line` of the innermost frame in the package of the tool's function; "" when there is none. Python raises
-    another exception in place of a coroutine's StopIteration, and those of a group need not have been raised.
-    """
+    """`file:line` of the innermost frame in the package of the tool's function; "" when there is none."""
     home = _package(getattr(tool.function, "__module__", ""))
     place = ""
-    for raised in filter(None, (error.__cause__, error, next(leaves(error)))):
-        for frame, line in traceback.walk_tb(raised.__traceback__):
-            if _package(frame.f_globals.get("__name__")) == home:
-                place = f"{Path(frame.f_code.co_filename).name}:{line}"
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _package(frame.f_globals.get("__name__")) == home:
+            place = f"{Path(frame.f_code.co_filename).name}:{line}"
     return place
 
 

@@ -223,11 +223,6 @@ def test_the_words_of_an_exception_are_told_in_one_line() -> None:
     assert (len(message), message[-1]) == (len("RuntimeError: ") + 500, "…")
 
 
-def test_a_stack_trace_in_the_words_of_an_exception_is_not_told() -> None:
-    fault = classify(RuntimeError("\nboom\nTraceback (most recent call last):\n  File x")).fault
-    assert fault.message == "RuntimeError: boom"
-
-
 @pytest.mark.parametrize("text", ["password=hunter2", "Authorization: Bearer hunter2hunter2"])
 def test_secrets_are_starred(text: str) -> None:
     assert "hunter2" not in classify(ToolError.server(f"it said {text}")).fault.message

@@ -133,11 +133,6 @@ async def test_e5_a_declared_exception_says_that_nothing_happened(effects: Effec
     assert lines == []
 
 
-async def test_e5_a_subclass_is_declared_with_its_class() -> None:
-    tool = raising(lambda: KeyError("city"), after=False, is_async=False, no_effect=(LookupError,))
-    assert fault_of(await receipt_of(tool)).message == "KeyError: 'city'"
-
-
 async def test_e5_a_result_that_contradicts_itself_is_no_exception_that_one_can_declare() -> None:
     tool = register(lambda: {"success": True, "next_action": "error"}, name="book", no_effect=(Exception,))
     assert fault_of(await receipt_of(tool)).error_type is ErrorType.IN_DOUBT
@@ -153,29 +148,6 @@ async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> No
         "KeyError: 'city'",
         True,
     )
-
-
-def in_group(line: str) -> BaseException:
-    return ExceptionGroup(line, [ValueError("a"), KeyError("b")])
-
-
-@pytest.mark.parametrize("made", [in_group, StopIteration, lambda _: RuntimeError("outer")])
-async def test_e5_a_doubt_shows_the_place_of_a_group_and_of_what_python_wraps(
-    made: Callable[[str], BaseException],
-) -> None:
-    async def book() -> None:
-        raise made("x") from ValueError("never raised")
-
-    fault = fault_of(await receipt_of(register(book, name="book")))
-    assert fault.error_type is ErrorType.IN_DOUBT
-    line = book.__code__.co_firstlineno + 1
-    assert f"(test_exceptions.py:{line})" in fault.message
-
-
-async def test_e5_a_malformed_result_that_a_person_says_failed_is_no_text_for_the_model() -> None:
-    fault = fault_of(await receipt_of(register(lambda: {"success": True, "next_action": "error"}, name="book")))
-    assert fault.cause is not None
-    assert (fault.cause.error_type, fault.cause.recoverable) == (ErrorType.SERVER, False)
 
 
 def test_the_page_shows_the_table_of_the_code() -> None:

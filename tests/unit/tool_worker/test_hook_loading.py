@@ -11,7 +11,7 @@ from haltpoint import hook
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError
-from haltpoint.tools.hooks import Hook, Moment, hook_of
+from haltpoint.tools.hooks import Hook, Moment
 from haltpoint_tool_worker.hooks.loading import load_hooks
 from haltpoint_tool_worker.registry import load
 
@@ -106,18 +106,6 @@ def test_hooks_change_no_digest() -> None:
     """They are put around a tool, not declared by it: a chain that was planned with it goes on with it."""
     spec = ToolSpec(name="send")
     assert msgspec.structs.replace(spec, hooks=("a:b",)).digest == spec.digest
-
-
-def test_a_decorated_function_stays_what_it_was() -> None:
-    @hook.post(tools="send_*")
-    def same(call: object, result: object, ctx: object) -> str:
-        return "as before"
-
-    assert same(1, 2, 3) == "as before"
-    made = hook_of(same)
-    assert isinstance(made, Hook)
-    assert made.name.startswith("tests.unit.tool_worker.test_hook_loading:")
-    assert (made.tools, made.order, made.timeout, made.security) == (("send_*",), 0, 5.0, False)
 
 
 def test_hooks_are_declared_rightly_or_not_at_all() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -226,20 +225,6 @@ async def test_h1_changed_arguments_are_what_runs() -> None:
     assert told.ran == '{"to":"ann","text":"bye"}'
 
 
-@pytest.mark.parametrize("name", ["crashing", "broken"])
-async def test_h1_a_call_that_failed_or_is_in_doubt_tells_what_hooks_had_made_of_it(name: str) -> None:
-    told = await run_call(name, '{"query": "ann"}', pre(lambda _: hook.modify({"query": "bob"})))
-    assert told.error.startswith({"crashing": "IN_DOUBT", "broken": "NOT_FOUND"}[name])
-    assert told.ran == '{"query":"bob"}'
-
-
-async def test_h1_a_question_about_changed_arguments_is_of_a_call_that_has_not_run() -> None:
-    changed = pre(lambda call: hook.modify({**call.arguments, "text": "bye"}), name="a", order=1)
-    asked = await run_call("send_message", TO_ANN, changed, pre(lambda _: hook.ask("Sure?"), name="b", order=2))
-    assert asked.outcome.confirmation is not None
-    assert (asked.outcome.confirmation.arguments, asked.ran) == ('{"to":"ann","text":"bye"}', None)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [{"to": 7}, {"to": "x" * 70_000}, {"to": float("nan")}, 7],
@@ -255,13 +240,6 @@ async def test_h2_changed_arguments_that_do_not_fit_block_every_tool(name: str, 
     assert "check" in told.error
     assert SENT == []
     assert told.hooks == [("check", "refused")]
-
-
-async def test_h1_words_that_block_are_the_result_and_nothing_was_begun() -> None:
-    told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block("not on Sundays")))
-    assert told.error.startswith("BLOCKED: blocked by ")
-    assert told.error.endswith("check: not on Sundays")
-    assert (SENT, told.claims, told.hooks) == ([], 0, [("check", "block")])
 
 
 async def test_h1_a_block_may_bring_its_own_error() -> None:
@@ -288,34 +266,25 @@ async def test_c3_a_block_is_no_way_to_a_success(result: Any) -> None:
 # ---- order and globs ----
 
 
-def _note(ran: list[str], said: str, _: object) -> None:
-    ran.append(said)
-
-
-async def test_h1_pre_hooks_run_by_order_and_post_hooks_in_reverse() -> None:
-    ran: list[str] = []
-    hooks = [
-        make(partial(_note, ran, f"{kind} {order}"), name=f"n{order}", order=order)
-        for order in (5, -1, 30)
-        for kind, make in (("pre", pre), ("post", post))
-    ]
-    told = await run_call("send_message", TO_ANN, *hooks)
-    assert ran == ["pre -1", "pre 5", "pre 30", "post 30", "post 5", "post -1"]
-    assert [name for name, _ in told.hooks] == ["n-1", "n5", "n30", "n30", "n5", "n-1"]
-
-
 async def test_h1_the_first_block_ends_the_round() -> None:
     ran: list[int] = []
     told = await run_call(
         "send_message",
         TO_ANN,
-        pre(lambda _: ran.append(1), name="a", order=1),
-        pre(lambda _: hook.block("no"), name="b", order=2),
         pre(lambda _: ran.append(3), name="c", order=3),
+        pre(lambda _: hook.block("not on Sundays"), name="b", order=2),
+        pre(lambda _: ran.append(1), name="a", order=1),
         post(lambda _: ran.append(4), name="d"),
     )
-    assert ran == [1]
+    assert told.error.endswith("b: not on Sundays")
+    assert (ran, SENT, told.claims) == ([1], [], 0)
     assert told.hooks == [("a", "allow"), ("b", "block")]
+
+
+async def test_h1_post_hooks_run_in_reverse() -> None:
+    hooks = [post(lambda _: None, name=f"n{order}", order=order) for order in (5, -1, 30)]
+    told = await run_call("send_message", TO_ANN, *hooks)
+    assert [name for name, _ in told.hooks] == ["n30", "n5", "n-1"]
 
 
 async def test_h1_a_later_hook_sees_what_an_earlier_one_changed_and_nobody_sees_changes_in_place() -> None:
@@ -429,13 +398,6 @@ async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None
     assert told.hooks == [("check", "approved")]
 
 
-@pytest.mark.parametrize("approval", ["", digest_of("c.s.9", "send_message", {"to": "bob"})])
-async def test_h1_an_approval_of_another_call_asks_anew(approval: str) -> None:
-    told = await run_call("send_message", TO_ANN, pre(sure), approval=approval)
-    assert told.outcome.confirmation is not None
-    assert SENT == []
-
-
 async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> None:
     texts = iter(["bye", "bye", "adieu"])
     hooks = (
@@ -493,28 +455,6 @@ async def test_h1_a_hook_sees_where_values_come_from_and_what_one_wrote_is_a_hoo
     assert {place: source.source.value for place, source in told.sources.items()} == seen[1]
 
 
-async def test_h1_a_block_beats_a_question() -> None:
-    told = await run_call(
-        "send_message", TO_ANN, pre(sure, name="a"), pre(lambda _: hook.block("never"), name="b", order=1)
-    )
-    assert told.error.endswith("never")
-    assert told.hooks == [("a", "ask"), ("b", "block")]
-
-
-async def test_g5_what_a_person_approved_for_a_hook_the_tool_does_not_ask_again_and_of_other_arguments_it_does() -> (
-    None
-):
-    """A confirmation is one of the call and its exact arguments, not of whoever asked for it."""
-    asked = (await run_call("pay", '{"bill": "b1"}', pre(sure))).outcome.confirmation
-    assert asked is not None
-    assert asked.message == "It is 3 am there. Send anyway?"
-    told = await run_call("pay", '{"bill": "b1"}', pre(sure), approval=asked.digest)
-    assert told.data == '{"paid":"b1"}'
-    other = (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation
-    assert other is not None
-    assert [reason.kind.value for reason in other.reasons] == ["changed"]
-
-
 async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
     asked = (await run_call("pay", '{"bill": "b1"}')).outcome.confirmation
     assert asked is not None
@@ -533,12 +473,6 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
     assert fault.message == (
         "nag asks again about a call that a person has approved. Its code must continue when ctx.confirmed is true."
     )
-
-
-def test_a_digest_does_not_depend_on_how_json_was_written() -> None:
-    assert digest_of("a", "t", {"a": 1, "b": "é"}) == digest_of("a", "t", {"b": "\u00e9", "a": 1})
-    calls = [("a", "t", {"a": 1}), ("a", "t", {"a": "1"}), ("a", "u", {"a": 1}), ("b", "t", {"a": 1}), ("a", "t", {})]
-    assert len({digest_of(*call) for call in calls} | {digest_of("a", "t", {}, "seen")}) == 6
 
 
 # ---- post ----

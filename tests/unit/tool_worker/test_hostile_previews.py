@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import msgspec
 import pytest
 
-from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.results import ErrorType, Outcome
+from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Finished
-from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import register
 from haltpoint_tool_worker.admission import preview as previews
 from tests.unit.tool_worker import hostile
@@ -42,26 +39,13 @@ async def taken(preview: Callable[..., Any], *, approval: str = "", arguments: s
     return await receipt_of(tool, arguments, approval=Approval(digest=approval) if approval else None)
 
 
-def assert_one_question_or_one_receipt(finished: Finished) -> None:
-    outcome, asked = finished.outcome, finished.outcome.confirmation
-    assert (outcome.error is None) is (asked is not None), "one of the two"
-    assert not outcome.satisfies
-    written = encode(outcome)
-    assert len(written) < MAX_RESULT
-    assert msgspec.json.decode(written, type=Outcome) == outcome
-    if asked is not None:
-        assert asked.digest
-        assert len(asked.preview or "") <= 4000
-    assert DONE == []
-
-
 def _raise(make: Callable[[], BaseException]) -> Any:
     raise make()
 
 
 HOSTILE: dict[str, Callable[[], Any]] = {
-    **{f"returns {what}": make for what, make in hostile.ATOMS.items()},
-    **{f"contradicts itself: {what}": make for what, make in hostile.INCOHERENT.items()},
+    **hostile.ATOMS,
+    **hostile.INCOHERENT,
     **{f"raises {what}": partial(_raise, make) for what, make in hostile.RAISED.items()},
 }
 
@@ -73,13 +57,9 @@ async def test_g2_a_hostile_preview_is_one_question_or_one_receipt(make: Callabl
     def preview() -> Any:
         return make()
 
-    finished = await taken(preview)
-    assert_one_question_or_one_receipt(finished)
-    asked = finished.outcome.confirmation
-    if asked is not None:
-        approved = await taken(preview, approval=asked.digest)
-        assert approved.outcome.satisfies
-        assert DONE == [["a"]]
+    outcome = (await taken(preview)).outcome
+    assert (outcome.error is None) is (outcome.confirmation is not None), "one of the two"
+    assert (outcome.satisfies, DONE) == (False, [])
 
 
 def waits() -> None:
@@ -100,8 +80,8 @@ async def test_g2_a_preview_that_takes_too_long_is_a_receipt_that_says_so(
 ) -> None:
     monkeypatch.setattr(previews, "SECONDS", 0.2)
     finished = await taken(preview)
-    assert_one_question_or_one_receipt(finished)
     assert finished.outcome.error is not None
+    assert DONE == []
     assert finished.outcome.error.error_type is ErrorType.TIMEOUT
 
 

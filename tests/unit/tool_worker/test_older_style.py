@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approvals import Approval, digest_of
-from haltpoint.contracts.results import ErrorInfo, NextAction, Outcome, ToolResult
+from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.tools import Tool, register
 from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import Reading, read_result
@@ -34,14 +34,6 @@ def error_of(reading: Reading) -> dict[str, Any]:
     assert reading.outcome.error is not None, reading
     said: dict[str, Any] = door(ErrorInfo).dump_python(reading.outcome.error, mode="json", exclude_none=True)
     return said
-
-
-@pytest.mark.parametrize("tool", [giving(Any), giving(None), giving(str)])
-@pytest.mark.parametrize("said", [{"success": False, "error": "no money"}, SURE])
-def test_b7_a_text_is_data_whatever_it_says(tool: Tool, said: dict[str, Any]) -> None:
-    """Strangers write texts: a page or a file does not speak for the tool that read it (H3)."""
-    reading = read_result(tool, json.dumps(said))
-    assert (reading.outcome.success, reading.outcome.next_action) == (True, NextAction.CONTINUE)
 
 
 @pytest.mark.parametrize("tool", UNTYPED)
@@ -124,16 +116,6 @@ def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recovera
     assert (error["error_type"], error["recoverable"]) == (kind, recoverable)
     assert error["message"] == "no_day: There is no such day."
     assert "retry_after" not in error
-
-
-@pytest.mark.parametrize(("said", "cause"), [({}, Cause.BROKEN), ({"no_effect": True}, Cause.NO_EFFECT)])
-def test_b7_a_time_out_may_have_happened_unless_the_result_says_otherwise(said: dict[str, Any], cause: Cause) -> None:
-    older = read_result(UNTYPED[0], {"success": False, "error": "no answer", "error_type": "TIMEOUT", **said})
-    fault = door(ErrorInfo).validate_python({"error_type": "TIMEOUT", "message": "no answer", **said})
-    newer = read_result(UNTYPED[0], ToolResult(success=False, next_action=NextAction.ERROR, error=fault))
-    for reading in (older, newer):
-        assert reading.failure is not None
-        assert reading.failure.cause is cause
 
 
 @dataclass

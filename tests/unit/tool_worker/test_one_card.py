@@ -6,7 +6,6 @@ from typing import Any
 from haltpoint import hook
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.config import policy_file
@@ -79,16 +78,3 @@ async def test_g5_a_reason_about_another_call_of_the_proposal_stays_when_a_hook_
     await work(told, later)
     shown = [(reason.value, reason.source and reason.source.source.value) for reason in told.questions[-1].reasons]
     assert shown == [("mallory@x.org", "hook"), ("kim@x.org", "model")]
-
-
-async def test_g5_a_tool_that_asks_although_approved_ends_with_an_error_and_no_second_card() -> None:
-    told = begin()
-    told.propose(ProposedCall(tool="nag", arguments={"bill": "b1"}))
-    await work(told)
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    await work(told)
-    assert len(told.questions) == 1
-    assert told.chain.status is ChainStatus.EXECUTING, "the model reads the error"
-    (action,) = told.chain.actions.values()
-    assert action.error is not None
-    assert action.error.error_type is ErrorType.SERVER

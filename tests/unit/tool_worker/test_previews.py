@@ -8,7 +8,6 @@ from haltpoint import Ctx, ToolError, ToolResult, register
 from haltpoint.contracts.people.approvals import Approval, digest_of, digest_of_preview
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
-from tests.support.builders import failed
 from tests.unit.tool_worker.calling import receipt_of
 
 RAN: list[str] = []
@@ -73,15 +72,6 @@ async def test_g2_a_preview_that_raises_fails_the_call_and_leaves_no_doubt() -> 
     assert (fault.error_type, RAN) == (ErrorType.UNKNOWN, [])
 
 
-async def test_g2_a_preview_may_return_an_error() -> None:
-    def preview() -> ToolResult[Any]:
-        return failed(ErrorType.PERMISSION, "not yours").with_data({})
-
-    fault = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.error
-    assert fault is not None
-    assert (fault.error_type, fault.message, RAN) == (ErrorType.PERMISSION, "not yours", [])
-
-
 @pytest.mark.parametrize(
     ("preview", "words"),
     [
@@ -94,8 +84,3 @@ async def test_g2_a_preview_may_return_an_error() -> None:
 def test_g2_a_preview_has_parameters_of_its_tool(preview: Any, words: str) -> None:
     with pytest.raises(DeclarationError, match=words):
         dropping(preview)
-
-
-def test_g2_a_read_only_tool_has_no_preview() -> None:
-    with pytest.raises(DeclarationError, match="read_only and preview contradict each other"):
-        register(drop, read_only=True, preview=tells)

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import pytest
 
@@ -91,20 +90,6 @@ async def test_a_coroutine_is_cancelled_when_its_lease_is_lost(runner: Runner) -
     ended = await runner.run(register(hang), {}, 60, runs.append)
     assert ended is Stopped.LOST
     assert cancelled == [True]
-
-
-async def test_idle_threads_are_used_again(runner: Runner) -> None:
-    def which() -> str:
-        return threading.current_thread().name
-
-    tool = register(which)
-    names: set[Any] = set()
-    for _ in range(5):
-        ended = await runner.run(tool, {}, 5, ignore)
-        assert isinstance(ended, Returned)
-        names.add(ended.value)
-        await asyncio.sleep(0.01)
-    assert len(names) <= 2
 
 
 def _waiting(gate: threading.Event) -> Tool:

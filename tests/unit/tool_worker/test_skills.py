@@ -95,14 +95,6 @@ def test_a_file_that_is_no_text_and_a_directory_that_is_not_there_are_told(tmp_p
         skills_in([tmp_path])
 
 
-def test_two_skills_of_one_name_and_a_tool_of_a_skills_name_are_refused(tmp_path: Path) -> None:
-    write(tmp_path / "a", "greet")
-    write(tmp_path / "b", "greet")
-    with pytest.raises(HaltpointError, match="HP-031 two tools are called 'greet'") as caught:
-        load((), skills=[tmp_path / "a", tmp_path / "b"])
-    assert str(tmp_path / "b" / "greet" / "SKILL.md") in str(caught.value)
-
-
 def test_skills_alone_are_something_to_serve_and_belong_to_queues(tmp_path: Path) -> None:
     write(tmp_path, "greet")
     write(tmp_path, "thank", head="queue: people\n")
@@ -110,18 +102,6 @@ def test_skills_alone_are_something_to_serve_and_belong_to_queues(tmp_path: Path
     assert [spec.name for spec in load((), ["people"], skills=[tmp_path]).specs] == ["thank"]
     with pytest.raises(HaltpointError, match="HP-030"):
         load((), ["other"], skills=[tmp_path])
-
-
-def test_the_front_matter_is_yaml() -> None:
-    parameters = "  type: object\n  properties:\n    who: {type: string, minLength: 2}\n"
-    head = f"description: >\n  Folded\n  lines.\nparameters:\n{parameters}metadata:\n  version: '1.5'  # a comment\n"
-    fields, text = split(f"\ufeff---\n{head}---\nThe text.\n\n---\n")
-    assert fields == {
-        "description": "Folded lines.\n",
-        "parameters": {"type": "object", "properties": {"who": {"type": "string", "minLength": 2}}},
-        "metadata": {"version": "1.5"},
-    }
-    assert text == "The text.\n\n---"
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,6 @@ from hypothesis import strategies as st
 from haltpoint_tool_worker.running.slots import Slots
 
 
-def test_fewer_slots_than_streams_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 slots for 4 streams"):
-        Slots(3, 4)
-
-
 @pytest.mark.parametrize(("capacity", "streams", "share"), [(16, 4, 2), (4, 4, 1), (16, 1, 8), (1, 1, 1)])
 def test_a_reader_asks_for_half_of_what_its_stream_could_have(capacity: int, streams: int, share: int) -> None:
     assert Slots(capacity, streams).share == share
@@ -39,20 +34,6 @@ async def test_a_suspect_has_all_slots_and_readers_wait_until_it_has_ended() -> 
     slots.resume()
     assert await late
     assert await reader == 1
-
-
-async def test_a_reader_goes_on_as_soon_as_its_share_is_free() -> None:
-    slots = Slots(4, 1)
-    slots.hold(2, promised=2)
-    assert await slots.promise() == 2
-    slots.hold(2, promised=2)
-    waiting = asyncio.create_task(slots.promise())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    for _ in range(2):
-        assert not waiting.done()
-        slots.end(ran=False)
-    await waiting
 
 
 async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
