@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from haltpoint.chain.checks.contract import task_fault
+from haltpoint.chain.checks.plans import task_fault
 from haltpoint.contracts.events import MessageLost, TaskSubmitted
 from haltpoint.runtime.observability.telemetry import Tracing, finish
 from haltpoint.runtime.store.dead_letters import Orphan

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.end_tool import IMPOSSIBLE
+from haltpoint.chain.checks.built_in import IMPOSSIBLE
 from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.tools import END_STEP, ToolSpec

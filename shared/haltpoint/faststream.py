@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ResponseError
 
-from haltpoint.chain.checks.contract import task_fault
+from haltpoint.chain.checks.plans import task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.public_facts import (

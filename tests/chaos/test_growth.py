@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from haltpoint.chain.checks.patterns import bounds_of
+from haltpoint.chain.checks.bounds import bounds_of
 from haltpoint.runtime.config import policy_file
 
 pytestmark = pytest.mark.xdist_group("growth")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from pydantic_core import from_json, to_json
 
-from haltpoint.chain.checks.contract import task_fault
+from haltpoint.chain.checks.plans import task_fault
 from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH

@@ -9,8 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from haltpoint.chain.checks.answer import answer
-from haltpoint.chain.checks.deeds import deed_of, deed_words
+from haltpoint.chain.checks.answer import answer, deed_of, deed_words
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark

@@ -4,16 +4,16 @@ from collections import Counter
 
 import pytest
 
-from haltpoint.chain.checks import human_tool
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts.answers import OR, WhyNot
+from haltpoint.contracts.tools import ASK_HUMAN
 from tests.support.random_chain import SPECS, Walk
 from tests.unit.chain.story import Story
 
 CHAINS = 300
 EVENTS = 80
-EFFECTS = {name for name, tool in SPECS.items() if not (tool.read_only or tool.plan or name == human_tool.NAME)}
+EFFECTS = {name for name, tool in SPECS.items() if not (tool.read_only or tool.plan or name == ASK_HUMAN)}
 """Tools with effects that no other chain carries out."""
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild, Think
 from haltpoint.chain.model.state import Action, Chain, OpenRequest, next_due
@@ -30,7 +30,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import Recovery, Retry
+from haltpoint.contracts.tools import ASK_HUMAN, Recovery, Retry
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
@@ -54,7 +54,7 @@ TOOLS: Final = (
     spec("skill", read_only=False, plan=SENDS),
     spec("watched", read_only=False, hooks=("h",), plan=SENDS),
     spec("reader", plan=plan(tool_step("x", call("read")))),
-    human_tool.SPEC,
+    built_in.HUMAN_SPEC,
 )
 OTHERS: Final = (
     spec("book", read_only=False, parameters=TO),
@@ -146,7 +146,7 @@ def random_tools(r: Random) -> tuple[str, ...]:
 def random_call(r: Random, tools: tuple[str, ...]) -> ProposedCall:
     """A call of any of the tools; equal ones are common."""
     name = r.choice(tools)
-    if name == human_tool.NAME:
+    if name == ASK_HUMAN:
         return call(name, question=r.choice(["What?", "Who?"]), **r.choice([{}, {"default": "u1"}]))
     if SPECS[name].parameters is TO:
         return call(name, to=r.choice(["ann", "bo"]))

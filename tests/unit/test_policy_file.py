@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint import hook
-from haltpoint.chain.checks.patterns import bounds_of
+from haltpoint.chain.checks.bounds import bounds_of
 from haltpoint.chain.model.limits import treatment, without_blocked
 from haltpoint.contracts.policy import Pattern, PolicyFile, Targets, Treatment
 from haltpoint.contracts.tools import ToolSpec

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse
 
 from haltpoint.chain.checks.agents import with_agents
-from haltpoint.chain.checks.contract import literal_faults, task_fault
+from haltpoint.chain.checks.plans import literal_faults, task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.agents import Agents

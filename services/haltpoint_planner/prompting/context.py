@@ -9,15 +9,14 @@ from typing import Final
 
 import msgspec
 
-from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.bounds import nameable
-from haltpoint.chain.checks.contract import callable_tools, open_to_models
+from haltpoint.chain.checks.plans import callable_tools, open_to_models
 from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.base import action_id, chain_of, thought_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
-from haltpoint.contracts.tools import END_STEP, ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
@@ -220,7 +219,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     if context.request.kind is not ThoughtKind.PLAN:
         return {}
     # Whom to ask stands last: small models take what they read first.
-    named = sorted(tools, key=lambda name: (name == human_tool.NAME, name))
+    named = sorted(tools, key=lambda name: (name == ASK_HUMAN, name))
     return {name: tools[name] for name in named if open_to_models(tools[name], context.task)}
 
 

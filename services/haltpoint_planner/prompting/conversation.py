@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
@@ -62,7 +62,7 @@ def _history(context: Context) -> Iterator[Message]:
 def _chosen(tool: str, data: str) -> str:
     """What a person chose of the things that this result offered; empty when no person was asked."""
     # What they said to a question in words (B5) is the result itself, and names nothing.
-    if tool == human_tool.NAME or '"selected"' not in data:
+    if tool == ASK_HUMAN or '"selected"' not in data:
         return ""
     try:
         selected = json.loads(data or "{}")["selected"]

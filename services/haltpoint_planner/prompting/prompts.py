@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from haltpoint.chain.checks.contract import with_effects
 from haltpoint.chain.checks.knowledge import GOAL, tools_of
+from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.references import parse_path
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec

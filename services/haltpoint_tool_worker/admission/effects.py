@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import json
 
-from haltpoint.chain.checks.deeds import shown
+from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.model.schemas import with_defaults
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview

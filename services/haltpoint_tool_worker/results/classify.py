@@ -18,7 +18,7 @@ import httpx
 import msgspec
 from pydantic import ValidationError
 
-from haltpoint.chain.checks.deeds import spelt_out
+from haltpoint.chain.checks.answer import spelt_out
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.tools import MalformedResultError, ToolError

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from haltpoint.chain.checks.deeds import deed_of
+from haltpoint.chain.checks.answer import deed_of
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.base import MAX_DEPTH, value
 from haltpoint.contracts.doors import door

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from haltpoint.chain.checks.human_tool import NAME, SPEC, with_built_in
+from haltpoint.chain.checks.built_in import HUMAN_SPEC, with_built_in
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, BoundsRequested, PlanRequested
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
@@ -68,7 +69,7 @@ async def decided(desk: Desk, chain_id: str, decision: Choice, **more: Any) -> N
 
 
 async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(desk: Desk) -> None:
-    desk.tools[NAME] = SPEC
+    desk.tools[ASK_HUMAN] = HUMAN_SPEC
     desk.policy = Policy(strikes=2)
     watch(desk)
     chain_id = await desk.submit(Task(goal="tell John"))
@@ -78,7 +79,7 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     steps = plan(
         Step(id="find", required_tools=("note", "lookup")),
         Step(id="think", dependencies=("find",)),
-        Step(id="ask", required_tools=(NAME,), dependencies=("think",)),
+        Step(id="ask", required_tools=(ASK_HUMAN,), dependencies=("think",)),
     )
     await tell(desk, steps, Proposal(calls=(call("nope"),)), words("done"))
     chain = await desk.chain(chain_id)
@@ -91,7 +92,7 @@ async def test_d5_a_chain_with_cases_of_every_kind_is_read_as_it_was_decided(des
     await tell(desk, Proposal(calls=(call("lookup"),)), UNREADABLE, UNREADABLE)
     await decided(desk, chain_id, Choice.MANUAL, text="Nobody was told.")
     form = {"type": "object", "properties": {"size": {"type": "integer", "default": None}}}
-    asked = call(NAME, question="How large?", schema=form, priority="high", timeout=60)
+    asked = call(ASK_HUMAN, question="How large?", schema=form, priority="high", timeout=60)
     await tell(desk, Proposal(calls=(asked, call("note"))))
     chain = await desk.chain(chain_id)
     assert (chain.status, chain.requests[0].form) == (ChainStatus.AWAITING_INPUT, form)

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.checks.human_tool import NAME, with_built_in
+from haltpoint.chain.checks.built_in import with_built_in
 from haltpoint.contracts.catalogue import GROUP, Stream
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -127,7 +128,7 @@ async def test_the_catalogue_lists_tools_for_a_day_after_their_last_announcement
     for partition in range(2):
         assert await catalogue.read(partition) == with_built_in({"note": note, "send": send})
     blocking = ToolCatalogue(desk.calls, topology, blocked=["ask_human"])
-    assert {name for name, one in (await blocking.read()).items() if one.internal} == {NAME, "end_step"}
+    assert {name for name, one in (await blocking.read()).items() if one.internal} == {ASK_HUMAN, "end_step"}
     key = topology.key(0, "catalogue")
     listed = await catalogue.listed()
     seen = listed["send"].seen

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from haltpoint.chain.checks import end_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
@@ -44,7 +44,7 @@ class Story:
     """One chain and all that happened to it. `now` may be set; events carry the ids that the real services use."""
 
     def __init__(self, task: Task, *tools: ToolSpec, policy: Policy | None = None) -> None:
-        self.world = World({tool.name: tool for tool in (*tools, end_tool.SPEC)}, policy or Policy())
+        self.world = World({tool.name: tool for tool in (*tools, built_in.END_SPEC)}, policy or Policy())
         self.now = START
         deadline = deadline_of(task, self.world.policy, START)
         self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)

@@ -10,7 +10,7 @@ from msgspec import structs
 from msgspec.json import decode as json_read
 from msgspec.json import encode as json_written
 
-from haltpoint.chain.checks import end_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import assigned_to, with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
@@ -34,7 +34,7 @@ GOAL = "Refund order 17 of ann@shop.example"
 FIND = spec("find_order")
 REFUND = ToolSpec(name="refund", provenance={"order_id": ("find_order.id",)})
 MAIL = ToolSpec(name="mail", targets=("to",))
-TOOLS = {one.name: one for one in (FIND, REFUND, MAIL, end_tool.SPEC)}
+TOOLS = {one.name: one for one in (FIND, REFUND, MAIL, built_in.END_SPEC)}
 FILE = Agents(
     agents=(
         Agent(name="front", description="Takes everything.", tools=("find_*",), agents=("billing", "post", "reader")),

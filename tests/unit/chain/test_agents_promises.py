@@ -2,12 +2,13 @@
 
 import pytest
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Heard, ReasonKind
 from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds, LeftOut
 from haltpoint.contracts.work.plans import Step
@@ -118,7 +119,7 @@ def test_f1_what_one_agent_left_out_and_another_one_did_is_done() -> None:
 @pytest.mark.parametrize("above", [False, True])
 def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(above: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """An effect that the model was corrected about since is asked about."""
-    monkeypatch.setitem(known.TOOLS, human_tool.NAME, human_tool.SPEC)
+    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
     tree = supervisor()
     asker = tree.root if above else routed(tree, "technical")
     asker.propose(call("askHuman", question="Refund it?"))

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from haltpoint.chain.checks.agents import with_agents
-from haltpoint.chain.checks.strategies import by_load, by_rule, by_skill, in_turn
+from haltpoint.chain.checks.agents import by_load, by_rule, by_skill, in_turn, with_agents
 from haltpoint.chain.model.state import FromBelow
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import ThoughtFailed

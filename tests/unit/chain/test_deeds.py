@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.deeds import MOST_NAMED, MOST_SHOWN, deed_of, deed_words
+from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.answer import MOST_NAMED, MOST_SHOWN, deed_of, deed_words
 from haltpoint.chain.model.limits import World
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
@@ -112,7 +112,7 @@ def test_f1_the_target_is_the_first_marked_parameter_that_is_given(
 def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
     """To read, to ask a person and to have a chain carry a skill out change nothing; an unknown tool may have."""
     skill = spec("tell", read_only=False, plan=plan(Step(id="a")))
-    assert [deed_of(one, "{}", "{}") for one in (spec("look"), human_tool.SPEC, skill)] == [None] * 3
+    assert [deed_of(one, "{}", "{}") for one in (spec("look"), built_in.HUMAN_SPEC, skill)] == [None] * 3
     assert deed_of(World().spec("gone"), "", "") == DeedWords(says="Gone")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks.bounds import goal_of
-from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainError
 from haltpoint.chain.model.statuses import ChainStatus

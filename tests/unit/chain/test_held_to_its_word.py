@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door

@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.checks.patterns import bounds_of, fitting, found_in
+from haltpoint.chain.checks.bounds import bounds_of, fitting, found_in
 from haltpoint.contracts.policy import Does, Pattern
 from haltpoint.contracts.work.bounds import EVERY
 from haltpoint.runtime.config import policy_file

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from haltpoint.chain.checks import human_tool
-from haltpoint.chain.checks.contract import call_form, callable_tools, drafted_faults, literal_faults, task_fault
+from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.plans import call_form, callable_tools, drafted_faults, literal_faults, task_fault
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
@@ -249,6 +249,6 @@ def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> Non
 
 
 def test_the_form_of_a_question_has_options_under_one_name_and_not_none() -> None:
-    arguments = json.loads(call_form(human_tool.SPEC))["arguments"]
+    arguments = json.loads(call_form(built_in.HUMAN_SPEC))["arguments"]
     assert arguments["options"] == ["<options>"]
     assert "suggestions" not in arguments

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
@@ -241,7 +241,7 @@ FORM = {"type": "object", "properties": {"query": {"type": "string"}}, "addition
 @pytest.fixture
 def forms(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools that say what they take, askHuman among them."""
-    for one in (spec("find_order", parameters=FORM), human_tool.SPEC):
+    for one in (spec("find_order", parameters=FORM), built_in.HUMAN_SPEC):
         monkeypatch.setitem(TOOLS, one.name, one)
 
 

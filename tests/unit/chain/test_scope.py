@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.contract import callable_tools, drafted_faults, literal_faults
 from haltpoint.chain.checks.knowledge import users_words
+from haltpoint.chain.checks.plans import callable_tools, drafted_faults, literal_faults
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.statuses import ChainStatus

@@ -2,14 +2,14 @@
 
 import pytest
 
-from haltpoint.chain.checks import end_tool
-from haltpoint.chain.checks.human_tool import NAME, SPEC, call_faults, with_built_in
+from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.built_in import HUMAN_SPEC, call_faults, with_built_in
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.state import next_due
 from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.tools import END_STEP
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import asks, call, plan, spec, specs
@@ -63,25 +63,25 @@ def test_the_matrix_is_drawn_between_its_marks() -> None:
 
 def test_i4_a_form_is_held_against_its_values() -> None:
     form = {"properties": {"size": {"type": "integer"}}, "required": ["size"]}
-    assert call_faults(SPEC, {"question": "?", "schema": form}) == ()
+    assert call_faults(HUMAN_SPEC, {"question": "?", "schema": form}) == ()
     assert form_value_faults(form, {"size": 7}) == ()
     assert form_value_faults(form, {"size": "7"}) == ("value.size: '7' is not of type 'integer'",)
 
 
 @pytest.mark.parametrize("options", [["same", "same"], ["Yes", "No", "Yes"]])
 def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: list[str]) -> None:
-    told = Story(Task(goal="go"), with_built_in({})[NAME])
+    told = Story(Task(goal="go"), with_built_in({})[ASK_HUMAN])
     told.submit()
-    told.draft(plan(Step(id="ask", required_tools=(NAME,))))
-    told.propose(call(NAME, question="Which?", options=options))
+    told.draft(plan(Step(id="ask", required_tools=(ASK_HUMAN,))))
+    told.propose(call(ASK_HUMAN, question="Which?", options=options))
 
     assert told.questions == []
     assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
     assert "the same item is in it more than once" in told.thought.corrections[0].message
-    told.propose(call(NAME, question="Which?", options=["this", "that"]))
+    told.propose(call(ASK_HUMAN, question="Which?", options=["this", "that"]))
     assert len(told.questions) == 1
 
 
 def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -> None:
-    served = specs(spec(NAME, read_only=False), spec(END_STEP), spec("note"))
-    assert with_built_in(served) == {NAME: SPEC, END_STEP: end_tool.SPEC, "note": spec("note")}
+    served = specs(spec(ASK_HUMAN, read_only=False), spec(END_STEP), spec("note"))
+    assert with_built_in(served) == {ASK_HUMAN: HUMAN_SPEC, END_STEP: built_in.END_SPEC, "note": spec("note")}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.checks.human_tool import SPEC as ASK_HUMAN
+from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind

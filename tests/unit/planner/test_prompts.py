@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks import end_tool, human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
-from haltpoint.contracts.tools import END_STEP, ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
@@ -130,7 +130,7 @@ def test_c9_outside_of_strict_tasks_no_form_is_asked_for(mode: Mode) -> None:
 
 
 def test_c11_where_a_step_may_end_its_prompt_names_end_step_beside_the_call() -> None:
-    tools = {**TOOLS, END_STEP: end_tool.SPEC}
+    tools = {**TOOLS, END_STEP: built_in.END_SPEC}
     offered = prompts.build(context(ThoughtKind.ACT, "send", receipts=(receipt(),), may_end=True, tools=tools))
     assert "The next call is one of send_message." in offered.messages[-1]["content"]
     assert "If it cannot or need not be done, call end_step." in offered.messages[-1]["content"]
@@ -247,7 +247,7 @@ def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
 
 def test_b5_what_a_person_said_in_words_is_not_an_id_to_go_on_with() -> None:
     said = {"answer": "yes", "selected": {"id": "1", "title": "yes"}}
-    asked = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said, tool=human_tool.NAME),))
+    asked = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said, tool=ASK_HUMAN),))
     assert "go on with this id" not in text(prompts.build(asked))
     looked_up = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said),))
     assert "go on with this id" in text(prompts.build(looked_up))

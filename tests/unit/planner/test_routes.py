@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.contracts.commands import AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.results import Below, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Supervisor
@@ -109,7 +110,7 @@ def prompt_of(*receipts: Receipt, forced: bool = False, tools: tuple[str, ...] =
     has_ended = any(known.tool == ROUTE for known in receipts)
     kind, due = (ThoughtKind.REASON, ()) if has_ended else (ThoughtKind.ACT, ((ROUTE,),))
     request = ThoughtRequest(thought_id="c.route.t1.1", kind=kind, step_id="route", deadline=0, due=due, forced=forced)
-    known = {**TOOLS, human_tool.NAME: human_tool.SPEC}
+    known = {**TOOLS, ASK_HUMAN: built_in.HUMAN_SPEC}
     offered = {name: known[name] for name in (*tools, ROUTE)}
     own = Agent(name=SUPERVISOR, description="d", prompt="You are the desk.")
     plan = Plan(steps=(Step(id="route", description=GOAL),))
@@ -162,4 +163,4 @@ def test_i2_what_an_agent_said_is_the_result_of_a_call() -> None:
 
 
 def test_i4_whom_to_ask_is_a_tool_of_the_supervisor() -> None:
-    assert offered_by(prompt_of(tools=(human_tool.NAME,))) == [human_tool.NAME, ROUTE]
+    assert offered_by(prompt_of(tools=(ASK_HUMAN,))) == [ASK_HUMAN, ROUTE]

@@ -4,22 +4,23 @@ Nothing here understands words. A model has read the goal in a strict form, a pa
 submitter has said it. Of several entries about one tool the stricter counts. A literal plan has no bounds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec.structs import asdict, replace
 
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
-from haltpoint.chain.checks.contract import inside, open_to_models, with_effects
-from haltpoint.chain.checks.patterns import bounds_of
+from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import goal_in_full
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.policy import Does, Treatment
+from haltpoint.contracts.policy import Does, Pattern, Treatment
 from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.bounds import EVERY, Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.written import fits
 
 MOST_NAMED: Final = 6
 """Tools with effects that a reading of the goal may name: who names more has not read it."""
@@ -248,3 +249,41 @@ def _is_named(work: Work, bounds: ChainBounds, tool: str) -> bool:
 def _is_granted(call: CheckedCall) -> bool:
     """Whether a person has said yes to this tool until the chain ends."""
     return Grant(tool=call.spec.name) in call.work.people.granted
+
+
+# ---- patterns
+
+_LONGEST: Final = 200  # characters of the words that a bound quotes
+
+
+def found_in(text: str, expression: str) -> str | None:
+    """The first words that an expression finds in a text on one line, cut; None: it finds nothing."""
+    found = (str(fit[0])[:_LONGEST] for fit in fits(expression, " ".join(text.split())))
+    return next(found, None)
+
+
+def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """The names that fit one of the globs, whatever their case, sorted."""
+    wanted = [glob.casefold() for glob in globs]
+    return tuple(sorted(name for name in names if any(fnmatchcase(name.casefold(), glob) for glob in wanted)))
+
+
+def bounds_of(
+    patterns: Iterable[Pattern], goal: str, session: str, served: Collection[str], off: Collection[str]
+) -> Iterator[tuple[Does, Bound]]:
+    """What the patterns that are on find. One whose tools nobody serves says nothing."""
+    for pattern in patterns:
+        is_on = pattern.on and EVERY not in off and pattern.id not in off
+        words = _words(pattern, goal, session) if is_on else None
+        tools = fitting(pattern.tools, served) if pattern.tools else (EVERY,)
+        if words is not None and tools:
+            yield pattern.does, Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
+
+
+def _words(pattern: Pattern, goal: str, session: str) -> str | None:
+    """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are found."""
+    in_session = found_in(session, pattern.session) if pattern.session else ""
+    in_goal = found_in(goal, pattern.pattern) if pattern.pattern else in_session
+    if in_session is None or in_goal is None:
+        return None
+    return f'"{in_goal}"{f": {pattern.reason}" if pattern.reason else ""}'

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from haltpoint.chain.checks import bounds, human_tool, ledger, values
+from haltpoint.chain.checks import bounds, built_in, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, refuse
-from haltpoint.chain.checks.contract import (
+from haltpoint.chain.checks.plans import (
     call_form,
     callable_tools,
     listed,
@@ -96,7 +96,7 @@ def _form(call: CheckedCall) -> Verdict:
     if len(write_json(call.arguments)) > MAX_ARGUMENTS:
         faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
-        faults = human_tool.call_faults(spec, call.arguments)
+        faults = built_in.call_faults(spec, call.arguments)
     if spec.plan is not None and references(call.arguments):
         faults += ("$from: only the steps of a skill itself refer to results",)
     if not faults:

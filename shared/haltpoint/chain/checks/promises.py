@@ -7,10 +7,10 @@ submitter. A drafted plan has to promise a tool of each of these in a step.
 
 from enum import StrEnum
 
+from haltpoint.chain.checks.answer import deed_words
 from haltpoint.chain.checks.answer import not_done as not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
-from haltpoint.chain.checks.contract import inside, listed, with_effects
-from haltpoint.chain.checks.deeds import deed_words
+from haltpoint.chain.checks.plans import inside, listed, with_effects
 from haltpoint.chain.model.references import reached, read_json, walk, write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks.contract import Tools, literal_faults
 from haltpoint.chain.checks.knowledge import in_words
+from haltpoint.chain.checks.plans import Tools, literal_faults
 from haltpoint.chain.model.references import (
     Path,
     Place,

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from haltpoint.chain.checks import human_tool, ledger
+from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.checks.bounds import merged
-from haltpoint.chain.checks.deeds import deed_of
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import recount
 from haltpoint.chain.checks.values import granted
@@ -41,6 +41,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.plans import Plan
 
 UNDER_WAY: Final = 60_000
@@ -297,7 +298,7 @@ def _by_hand(work: Work, request: OpenRequest, data: Data) -> Next | None:
     if not tool:
         words = answer.text.strip()
         value = {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
-        _record(work, request, human_tool.NAME, value, data.by)
+        _record(work, request, ASK_HUMAN, value, data.by)
         work.words = answer.text or write_json(answer.value)
         return StepEnd(request.step)
     faults: tuple[str, ...] = ("it has no value",)
@@ -311,13 +312,13 @@ def _by_hand(work: Work, request: OpenRequest, data: Data) -> Next | None:
 def _record_words(work: Work, request: OpenRequest, answer: str, said: str, by: str) -> None:
     """What a person said in words, as an answer to the question that they were asked."""
     typed = {SAID: said} if said else {}
-    _record(work, request, human_tool.NAME, {"answer": answer, **typed}, by)
+    _record(work, request, ASK_HUMAN, {"answer": answer, **typed}, by)
 
 
 def _record(work: Work, request: OpenRequest, tool: str, value: dict[str, Any], by: str) -> Action:
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
     index = request.step
-    asked = {"question": request.question} if tool == human_tool.NAME else {}
+    asked = {"question": request.question} if tool == ASK_HUMAN else {}
     reset_strikes(work, index)
     action = work.next_action(index, tool, write_text(asked))
     run = work.edit(index)

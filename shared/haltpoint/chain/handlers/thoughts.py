@@ -15,7 +15,7 @@ from haltpoint.chain.checks.bounds import (
     names_too_many,
     tools_of,
 )
-from haltpoint.chain.checks.contract import drafted_faults, literal_faults, open_to_models
+from haltpoint.chain.checks.plans import drafted_faults, literal_faults, open_to_models
 from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal

@@ -11,10 +11,14 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import (
+    BY_STRATEGY,
+    Choice,
     assigned_to,
+    by_function,
     hand_on_fault,
     route_in,
     router,
+    routes_by,
     targets_of,
     who_routes,
     with_agents,
@@ -22,7 +26,6 @@ from haltpoint.chain.checks.agents import (
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
-from haltpoint.chain.checks.strategies import BY_STRATEGY, Choice, by_function, routes_by
 from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Ask, Next, Think, step_failed

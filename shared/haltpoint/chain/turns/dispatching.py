@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import json, structs
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
@@ -37,7 +37,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Mode
 
 # ---- calls of a literal plan -----------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure:
         except UnresolvedError as missing:
             faults = (str(missing),)
     if not faults:
-        faults = human_tool.call_faults(spec, arguments)
+        faults = built_in.call_faults(spec, arguments)
     if faults:
         return failed(Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     return CheckedCall(work, index, spec, arguments)
@@ -109,7 +109,7 @@ def send(work: Work, call: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Nex
         return failed(Code.OVER_BUDGET, limit, work.steps[index].id)
     action = work.next_action(index, spec.name, _as_text(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
-    if spec.name == human_tool.NAME:
+    if spec.name == ASK_HUMAN:
         return _ask_person(work, action, arguments)
     if spec.kind is ToolKind.AGENT:
         return _started(index, hand_on(work, action, arguments))

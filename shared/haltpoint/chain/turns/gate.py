@@ -6,7 +6,7 @@ from typing import Final
 
 from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.checks.calls import CheckedCall
-from haltpoint.chain.checks.contract import with_effects
+from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import PlanOrigin

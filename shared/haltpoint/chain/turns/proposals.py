@@ -4,7 +4,7 @@ import dataclasses
 
 from msgspec import structs
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
 from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
@@ -24,7 +24,7 @@ from haltpoint.chain.turns.strikes import MOST_CALLS, complete_unmet, no_call, r
 from haltpoint.chain.turns.thinking import overspent, think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.tools import END_STEP
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
@@ -78,7 +78,7 @@ def _take_words(work: Work, index: int, words: str) -> Next:
     if is_question(words) and not _has_asked(work, index):
         note_round(work, index)
         arguments = {"question": in_short(words)}
-        return send(work, CheckedCall(work, index, human_tool.SPEC, arguments))
+        return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
     if mode is Mode.OFF:
         return _end_in_words(work, index, words)
     ended = end_by_words(work, index, words)
@@ -99,7 +99,7 @@ def _end_in_words(work: Work, index: int, words: str) -> Next:
 
 def _has_asked(work: Work, index: int) -> bool:
     """Whether the model may ask in words no more: it has in this step, or it has to decide (I2)."""
-    asked = any(action.tool == human_tool.NAME and action.step == index for action in work.actions.values())
+    asked = any(action.tool == ASK_HUMAN and action.step == index for action in work.actions.values())
     return asked or must_route(work)
 
 

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.deeds import shown
+from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.codes import Code

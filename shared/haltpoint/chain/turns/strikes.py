@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec.structs import asdict, replace
 
-from haltpoint.chain.checks.contract import call_form, may_call
-from haltpoint.chain.checks.end_tool import FORM as END_FORM
+from haltpoint.chain.checks.built_in import END_FORM
+from haltpoint.chain.checks.plans import call_form, may_call
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN

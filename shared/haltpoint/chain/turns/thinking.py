@@ -4,7 +4,6 @@ A thought's id tells place, turn and attempt, and a planner answers an id once; 
 attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.
 """
 
-from haltpoint.chain.checks import human_tool
 from haltpoint.chain.checks.agents import must_route
 from haltpoint.chain.checks.promises import in_words, missing, offers_end
 from haltpoint.chain.model import limits
@@ -18,6 +17,7 @@ from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import complete_unmet, escalate, strikes_exhausted, violate
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation, broken
 
@@ -183,7 +183,7 @@ def stand_in(work: Work, why: str) -> str:
 
 def _words_of(action: Action) -> str:
     """A result as people read it: the words of an agent, or of a person; else its data."""
-    if not action.told.below.agent and action.tool != human_tool.NAME:
+    if not action.told.below.agent and action.tool != ASK_HUMAN:
         return action.data
     words = read_json(action.data).get("text" if action.told.below.agent else "answer")
     return words if isinstance(words, str) else action.data

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.references import Reference, reached, references, write_json
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, value
@@ -211,7 +211,7 @@ def _action_faults(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
         if spec is not None:
             places = [place for place, _ in referred]
             plain = without_confirmed(spec, call.arguments)
-            for fault in human_tool.call_faults(spec, plain, places):
+            for fault in built_in.call_faults(spec, plain, places):
                 yield f"actions[{number}] {call.tool}: {fault}"
             if len(plain) < len(call.arguments):
                 words = f"leave out {CONFIRMED}: it is set only when a person has approved this call"

@@ -1,21 +1,19 @@
-"""askHuman (CONTRACT I4, B5): the one tool that the core itself carries out, by asking a person in words.
+"""The built-in tools, which the core itself carries out: askHuman (CONTRACT I4, B5) and end_step (C11).
 
-Its options are words, never ids: what a model wrote is no origin of a value (C6), what a person typed is. It is not
-counted among the tools that only read, so that a weak model does not ask instead of working.
+askHuman asks a person in words. Its options are words, never ids: what a model wrote is no origin of a value (C6), what
+a person typed is. It is not counted among the tools that only read, so that a weak model does not ask instead of
+working.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from haltpoint.chain.checks import end_tool
-from haltpoint.chain.model.references import Place
+from haltpoint.chain.model.references import Place, write_json
 from haltpoint.chain.model.schemas import argument_faults, form_faults
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 
-NAME: Final = ASK_HUMAN
-
-SPEC: Final = ToolSpec(
-    name=NAME,
+HUMAN_SPEC: Final = ToolSpec(
+    name=ASK_HUMAN,
     description=(
         "Ask a person a question in words and wait for the answer. For what no tool can find out: "
         "a missing detail, a preference, a decision."
@@ -44,15 +42,43 @@ SPEC: Final = ToolSpec(
     timeout=86400.0,
 )
 
+IMPOSSIBLE: Final = "impossible"
+NOT_NEEDED: Final = "not_needed"
+
+END_SPEC: Final = ToolSpec(
+    name=END_STEP,
+    description=(
+        "End the current step without what it was to do: it is impossible, or the results show that it is not needed."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "outcome": {"type": "string", "enum": [IMPOSSIBLE, NOT_NEEDED]},
+            "reason": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "why, for the user"},
+        },
+        "required": ["outcome", "reason"],
+        "additionalProperties": False,
+    },
+    read_only=True,
+    internal=True,
+    queue="",
+)
+"""Internal: no plan names it. A step offers it on its own terms."""
+
+END_FORM: Final = write_json(
+    {"tool": END_STEP, "arguments": {"outcome": f"{IMPOSSIBLE} or {NOT_NEEDED}", "reason": "<why>"}}
+)
+"""A call of it, as a correction shows it."""
+
 
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
     """The tools that workers serve and the built-in ones, which nobody can replace."""
-    return {**tools, NAME: SPEC, END_STEP: end_tool.SPEC}
+    return {**tools, ASK_HUMAN: HUMAN_SPEC, END_STEP: END_SPEC}
 
 
 def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
     """What is wrong with the arguments of a call of any tool; of a question also with the form that it asks for."""
     faults = argument_faults(spec, arguments, unknown)
-    if faults or spec.name != NAME or "schema" not in arguments:
+    if faults or spec.name != ASK_HUMAN or "schema" not in arguments:
         return faults
     return form_faults(arguments["schema"], "arguments.schema")
