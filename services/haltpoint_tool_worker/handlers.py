@@ -1,6 +1,8 @@
-"""From entries to slots and back: what is read is kept, and its lease renewed, until its receipt is written.
+"""From entries to slots and back: what is read is kept, and its lease renewed, until its receipt is
+written.
 
-A batch is worked through in one task. What has to wait keeps that task, and what is behind it gets tasks of its own.
+A batch is worked through in one task. What has to wait keeps that task, and what is behind it gets
+tasks of its own.
 """
 
 import asyncio
@@ -30,8 +32,8 @@ from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.slots import Slots
 
 _TURNS: Final = 3
-"""Turns of the event loop from an entry to its receipt when its tool need not wait. To read before they are over would
-only make reads smaller, and a read is dearer than a call.
+"""Turns of the event loop from an entry to its receipt when its tool need not wait. To read before
+they are over would only make reads smaller, and a read is dearer than a call.
 """
 _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
@@ -40,10 +42,11 @@ _log = logs.get(__name__)
 
 
 class Handlers:
-    """What a worker does with what it reads. For one event loop; `leases` and `suspects` are for other threads too.
+    """What a worker does with what it reads. For one event loop; `leases` and `suspects` are for
+    other threads too.
 
-    `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded. `left_over` are calls
-    that are over and hold their slots, as something of them does not end.
+    `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded.
+    `left_over` are calls that are over and hold their slots, as something of them does not end.
     """
 
     def __init__(
@@ -69,7 +72,8 @@ class Handlers:
         self._one_suspect = asyncio.Lock()
 
     async def handle(self, entries: list[Entry]) -> int | None:
-        """Put entries into slots; a reader's call returns when its stream may be read again, and how many entries.
+        """Put entries into slots; a reader's call returns when its stream may be read again, and
+        how many entries.
 
         A suspect's call returns when it is finished.
         """
@@ -128,8 +132,8 @@ class Handlers:
                 job.cancel()
 
     def suspects(self, task: "asyncio.Task[Any] | None") -> Sequence[Job]:
-        """The jobs one of which keeps the event loop from turning while it is in this task: the one whose coroutine
-        that is; when it is a task of a tool's own making, all that have begun.
+        """The jobs one of which keeps the event loop from turning while it is in this task: the one
+        whose coroutine that is; when it is a task of a tool's own making, all that have begun.
         """
         held = list(self._jobs.values())
         inside = [job for job in (*held, *self.left_over) if job.is_in(task)]
@@ -239,7 +243,8 @@ class Handlers:
     async def _record_again(self, job: Job, finished: Finished, error: Exception) -> None:
         """While Redis is unreachable, again and again, until it is written or the lease is lost.
 
-        A worker that ends gives up after one long attempt: the action is then taken over, as if it had died.
+        A worker that ends gives up after one long attempt: the action is then taken over, as if it
+        had died.
         """
         _log.warning("a result cannot be recorded yet", reason=str(error))
         if self._stopping():
@@ -251,7 +256,8 @@ class Handlers:
     def _failed(self, job: Job, error: BaseException) -> None:
         ref, words = job.ref, "an entry could not be processed"
         if isinstance(error, (*UNREACHABLE, RedisError)):
-            # Nothing has begun: what has is recorded with more patience. It comes back after its lease.
+            # Nothing has begun: what has is recorded with more patience. It comes back after its
+            # lease.
             _log.warning(words, entry=ref.entry, stream=ref.stream, reason=str(error))
         else:
             _log.error(words, entry=ref.entry, stream=ref.stream, exc_info=error)

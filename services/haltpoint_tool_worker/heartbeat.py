@@ -1,4 +1,5 @@
-"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what the worker holds.
+"""The heartbeat: a thread of its own, so that a tool that blocks the event loop does not lose what
+the worker holds.
 
 Whether the worker is there the event loop says itself: one that does not turn serves no call.
 """
@@ -23,7 +24,9 @@ from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.running.runner import UNBLOCK
 
 _LOOK: Final = 0.5
-"""Seconds between two looks for cancelled chains, and that a call runs before its chain is looked at."""
+"""Seconds between two looks for cancelled chains, and that a call runs before its chain is looked
+at.
+"""
 
 _log = logs.get(__name__)
 
@@ -31,9 +34,10 @@ _log = logs.get(__name__)
 class Heartbeat:
     """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own.
 
-    It keeps what `handlers` hold; they hear in the event loop that called `start` when the round began, what is still
-    ours, and which of their chains were cancelled. That loop is watched: when a call blocks it for good, its receipt is
-    recorded from here, and `leave` ends the process, so that no other call waits for it.
+    It keeps what `handlers` hold; they hear in the event loop that called `start` when the round
+    began, what is still ours, and which of their chains were cancelled. That loop is watched: when
+    a call blocks it for good, its receipt is recorded from here, and `leave` ends the process, so
+    that no other call waits for it.
     """
 
     def __init__(
@@ -93,9 +97,11 @@ class Heartbeat:
                     _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
 
     async def _end_if_blocked(self, receipt_store: ReceiptStore, watch: LoopWatch) -> None:
-        """End the process when a call blocks the loop for good, and record that call before. Raises redis-py's errors.
+        """End the process when a call blocks the loop for good, and record that call before. Raises
+        redis-py's errors.
 
-        When it may be one of several nothing is recorded: those who take them over run each of them alone.
+        When it may be one of several nothing is recorded: those who take them over run each of them
+        alone.
         """
         blocked = watch.look()
         if blocked is None:

@@ -1,12 +1,14 @@
-"""What becomes of one tool call: admit, claim, run, classify, review. The page to read first; `handlers` records.
+"""What becomes of one tool call: admit, claim, run, classify, review. The page to read first;
+`handlers` records.
 
-`admission/` has the checks before it may run, hooks and origins included: a call that is blocked, or about
-which a person is asked first, was never started and leaves no doubt.
+`admission/` has the checks before it may run, hooks and origins included: a call that is blocked,
+or about which a person is asked first, was never started and leaves no doubt.
 
-When is an action claimed? One with effects is always claimed, just before its effect. A repeatable one (read-only or
-idempotent) runs its first delivery under epoch 0, without a claim; a worker that takes it over claims it, and so does
-one that finds that it waited so long that its chain may be cancelled by now. So the usual call costs nothing. Right
-before the effect the worker looks at its lease: it may have slept since, and another worker have the action.
+When is an action claimed? One with effects is always claimed, just before its effect. A repeatable
+one (read-only or idempotent) runs its first delivery under epoch 0, without a claim; a worker that
+takes it over claims it, and so does one that finds that it waited so long that its chain may be
+cancelled by now. So the usual call costs nothing. Right before the effect the worker looks at its
+lease: it may have slept since, and another worker have the action.
 
 When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. Then a person decides.
 """
@@ -83,8 +85,8 @@ class Pipeline:
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.
 
-        `left` gets the rest to do when the tool does not end in time, and this does not return before it ends. Raises
-        redis-py's errors only before anything has begun.
+        `left` gets the rest to do when the tool does not end in time, and this does not return
+        before it ends. Raises redis-py's errors only before anything has begun.
         """
         if job.begun:
             status = await self._claim(job, start=False)
@@ -112,7 +114,9 @@ class Pipeline:
         return await self._run(job, call, left)
 
     async def _reconcile(self, job: Job) -> Finished | None:
-        """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in doubt."""
+        """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in
+        doubt.
+        """
         job.if_blocked = lambda: self._finished(job, unknown(job.request.tool, _blocks(job)))
         reading = await self._admission.reconcile(job)
         return None if job.lost else self._finished(job, reading)
@@ -178,15 +182,16 @@ class Pipeline:
         job.claiming = False
         job.epoch = claimed.epoch
         if claimed.status is ClaimStatus.GO and job.begun and request.repeatable:
-            # The plan took it for repeatable: whether it was started did not matter. Its tool may say no by now.
+            # The plan took it for repeatable: whether it was started did not matter. Its tool may
+            # say no by now.
             tool = self._registry.find(request.tool)
             if tool is not None and not tool.spec.repeatable:
                 return ClaimStatus.IN_DOUBT
         return claimed.status
 
     def _unclaimed(self, job: Job, status: ClaimStatus, records: tuple[HookRecord, ...] = ()) -> Finished | None:
-        """What is to be recorded of a call that may not run: a doubt when a worker had started it, or that no approval
-        of it counts, or that its chain is being cancelled.
+        """What is to be recorded of a call that may not run: a doubt when a worker had started it,
+        or that no approval of it counts, or that its chain is being cancelled.
         """
         job.began_ms = _now_ms()
         if status in NOT_STARTED:
@@ -200,7 +205,9 @@ class Pipeline:
         return None
 
     async def _has_lease(self, job: Job) -> bool:
-        """Whether no other worker can have taken the action. What our clock cannot say, the server is asked."""
+        """Whether no other worker can have taken the action. What our clock cannot say, the server
+        is asked.
+        """
         while not job.lost:
             now = time.monotonic()
             if now - job.leased_at < self._lease:
@@ -212,12 +219,16 @@ class Pipeline:
         return False
 
     def _blocked(self, job: Job, call: ToolCall) -> Finished:
-        """What the heartbeat's thread records when the tool blocks the event loop for good. It does not run again."""
+        """What the heartbeat's thread records when the tool blocks the event loop for good. It does
+        not run again.
+        """
         reading = _judged(job, call, blocked(call.tool, call.seconds))
         return self._finished(job, reading, call.records, ran=call.ran)
 
     def _uncalled(self, job: Job) -> Finished:
-        """The same, when it is a hook, the preview or a check of the arguments: the tool was not called."""
+        """The same, when it is a hook, the preview or a check of the arguments: the tool was not
+        called.
+        """
         words = f"{job.request.tool} was not called: {_blocks(job)}"
         reading = refused(ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True)
         return self._finished(job, reading)
@@ -239,8 +250,9 @@ class Pipeline:
         written: str | None = None,
         whole: int = 0,
     ) -> Finished:
-        """The receipt with all that is known of the call. `ran` are the arguments with which it ran, as JSON text, when
-        hooks have changed those of the order; `written` those that a person is asked about; `whole` the bytes kept.
+        """The receipt with all that is known of the call. `ran` are the arguments with which it
+        ran, as JSON text, when hooks have changed those of the order; `written` those that a person
+        is asked about; `whole` the bytes kept.
         """
         request, failure = job.request, reading.failure
         approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
@@ -283,7 +295,9 @@ class Pipeline:
         return outcome
 
     async def _keep(self, job: Job, whole: str) -> int:
-        """The bytes of uncut data that are kept with the receipt: a help, and not worth failing for."""
+        """The bytes of uncut data that are kept with the receipt: a help, and not worth failing
+        for.
+        """
         if not whole:
             return 0
         request = job.request

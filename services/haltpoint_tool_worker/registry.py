@@ -1,4 +1,6 @@
-"""The tools that this worker serves: those of the modules in HALTPOINT_TOOLS, and what they need while it lives."""
+"""The tools that this worker serves: those of the modules in HALTPOINT_TOOLS, and what they need
+while it lives.
+"""
 
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -32,8 +34,8 @@ Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
 
 class Registry:
-    """Tools by name. A tool's deps are what the `lifespan` of its own module yields, else that of the module which
-    offers it; each lifespan is opened once.
+    """Tools by name. A tool's deps are what the `lifespan` of its own module yields, else that of
+    the module which offers it; each lifespan is opened once.
     """
 
     def __init__(self) -> None:
@@ -72,7 +74,8 @@ class Registry:
             if tool.spec.plan is None:
                 names = names_around(tool.spec, around)
             else:
-                # Its steps are carried out elsewhere: what is reviewed here are the results of the tools in them.
+                # Its steps are carried out elsewhere: what is reviewed here are the results of the
+                # tools in them.
                 around = HookChain(around.pre)
                 names = names_before(tool.spec, around) if around.pre else ()
             self._hooks[name] = around
@@ -109,7 +112,9 @@ class Registry:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
-        """Open every lifespan, and close them in reverse order. Raises HaltpointError HP-033 when one fails to open."""
+        """Open every lifespan, and close them in reverse order. Raises HaltpointError HP-033 when
+        one fails to open.
+        """
         opened: dict[int, Any] = {}
         async with AsyncExitStack() as stack:
             for name, lifespan in self._lifespans.items():
@@ -127,12 +132,14 @@ def load(
     rules: Sequence[ApprovalRule] = (),
     targets: Targets = _TARGETS,
 ) -> Registry:
-    """Import the modules, also from the working directory, and offer their tools and the skills in the directories
-    `skills`, or those of these queues; with the hooks of the modules, those at the dotted paths `hooks`, those of
-    installed packages and the policy's `rules` around them. `targets` names the parameters that say to whom or where.
+    """Import the modules, also from the working directory, and offer their tools and the skills in
+    the directories `skills`, or those of these queues; with the hooks of the modules, those at the
+    dotted paths `hooks`, those of installed packages and the policy's `rules` around them.
+    `targets` names the parameters that say to whom or where.
 
-    Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported, HP-031 for a name twice,
-    HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot be used.
+    Raises HaltpointError HP-030 when there is nothing to offer or a module cannot be imported,
+    HP-031 for a name twice, HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot
+    be used.
     """
     imported = [_imported(name) for name in modules]
     served = skills_in(skills)

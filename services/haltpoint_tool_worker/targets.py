@@ -1,8 +1,9 @@
-"""Which parameters of a tool say to whom or where (CONTRACT C13): marked once, when a worker starts.
+"""Which parameters of a tool say to whom or where (CONTRACT C13): marked once, when a worker
+starts.
 
-Of a tool with effects those that the policy's table names, or whose format is that of an address, at
-every depth of the schema; `Target` adds, and `NotTarget` removes. A tool that only reads has those that
-its author declares.
+Of a tool with effects those that the policy's table names, or whose format is that of an address,
+at every depth of the schema; `Target` adds, and `NotTarget` removes. A tool that only reads has
+those that its author declares.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +40,9 @@ def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> To
 
 
 def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) -> tuple[str, ...]:
-    """The places of a tool's targets. One with an origin of its own is compared with that alone (C6)."""
+    """The places of a tool's targets. One with an origin of its own is compared with that alone
+    (C6).
+    """
     paths = [_place(text) for text in spec.targets]
     others = [_place(text) for text in (*not_targets, *spec.provenance)]
     marks = [] if spec.read_only else _marks(spec.parameters, names)
@@ -48,7 +51,9 @@ def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) 
 
 
 def is_named(name: str, names: Targets) -> bool:
-    """Whether the table has the name of a parameter: `recipientId` and `recipient-ids` are `recipient_id`."""
+    """Whether the table has the name of a parameter: `recipientId` and `recipient-ids` are
+    `recipient_id`.
+    """
     words = words_of(name)
     if _fits(words, names.remove):
         return False
@@ -79,7 +84,9 @@ class _Walk:
     """The places where an object holds itself."""
 
     def visit(self, schema: Any, at: Path, above: tuple[int, ...], *, named: bool) -> None:
-        """Mark what is in a schema; `above` are the objects around it, `named`: its parameter is in the table."""
+        """Mark what is in a schema; `above` are the objects around it, `named`: its parameter is in
+        the table.
+        """
         for node in _nodes_of(schema, self.root):
             if "properties" in node:
                 self._visit_object(node, at, above, named=named)
@@ -92,8 +99,8 @@ class _Walk:
                 self.marks.append(_bare(at))
 
     def _visit_object(self, node: Node, at: Path, above: tuple[int, ...], *, named: bool) -> None:
-        """A record with a mark in it says by that to whom, a named one without by all that it has. Where a record with
-        marks holds itself all is marked: it has no last place.
+        """A record with a mark in it says by that to whom, a named one without by all that it has.
+        Where a record with marks holds itself all is marked: it has no last place.
         """
         if id(node) in above:
             self.loops.append(at)
@@ -109,7 +116,9 @@ class _Walk:
 
 
 def _nodes_of(schema: Any, root: Node) -> Iterator[Node]:
-    """The schema, those that it refers to and the branches of its unions, each reference followed once."""
+    """The schema, those that it refers to and the branches of its unions, each reference followed
+    once.
+    """
     followed: set[str] = set()
     waiting = [schema]
     while waiting:

@@ -1,8 +1,9 @@
 """May it run? All that is checked between an order and its tool, before an action is claimed.
 
-An order is no proof of anything but that somebody could write to the stream; whether it is the action's current one the
-claim finds out, for tools with effects. So the worker asks once more what the chain has asked: internal tools are
-refused, a destructive one needs a person's yes, arguments are parsed, and values of models need an origin (H3).
+An order is no proof of anything but that somebody could write to the stream; whether it is the
+action's current one the claim finds out, for tools with effects. So the worker asks once more what
+the chain has asked: internal tools are refused, a destructive one needs a person's yes, arguments
+are parsed, and values of models need an origin (H3).
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""A question about a call, bound to the call: an approval of it lets this one run and no other (B2, G1)."""
+"""A question about a call, bound to the call: an approval of it lets this one run and no other (B2,
+G1).
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -30,8 +32,9 @@ NOT_STARTED: Final = {
 
 
 def question(hooks: PreHooks, reasons: tuple[Reason, ...], shown: Shown, digest: str) -> Reading:
-    """The result that puts the `reasons` and the hooks' questions before a person, as one question (C6), with
-    what the tool's preview says. It is open for as long as a rule of the policy file says.
+    """The result that puts the `reasons` and the hooks' questions before a person, as one question
+    (C6), with what the tool's preview says. It is open for as long as a rule of the policy file
+    says.
     """
     spec = hooks.tool.spec
     if hooks.changed:
@@ -57,8 +60,8 @@ def question(hooks: PreHooks, reasons: tuple[Reason, ...], shown: Shown, digest:
 def bound(reading: Reading, job: Job, call: ToolCall) -> Reading:
     """The result, the tool's own confirmation in it bound to the call.
 
-    A tool that asks although a person has approved this very call would ask for ever: that is an error of its code. By
-    its own word it did nothing, so there is no doubt.
+    A tool that asks although a person has approved this very call would ask for ever: that is an
+    error of its code. By its own word it did nothing, so there is no doubt.
     """
     asked, tool = reading.outcome.confirmation, job.request.tool
     if asked is None:
@@ -78,12 +81,16 @@ def bound(reading: Reading, job: Job, call: ToolCall) -> Reading:
 
 
 def refusal(tool: str, status: ClaimStatus) -> Reading:
-    """The result of a call that an order calls approved, and that no record lets run (R5), or whose chain ends."""
+    """The result of a call that an order calls approved, and that no record lets run (R5), or whose
+    chain ends.
+    """
     return refused(ErrorType.DENIED, f"{tool} was not called: {NOT_STARTED[status]}")
 
 
 def _as_it_runs(hooks: PreHooks, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    """The reasons; in place of one about a value that hooks have changed since, one about what they have written."""
+    """The reasons; in place of one about a value that hooks have changed since, one about what they
+    have written.
+    """
     spec = hooks.tool.spec
     before = {marked.place: marked.value for marked in marked_values(spec, hooks.proposed)}
     written: dict[str, Reason] = {}

@@ -29,7 +29,9 @@ class ToolCall:
     shown: Shown = Shown()
     """What its preview says."""
     approved: str = ""
-    """The digest of a call that a person has approved by its order's word, which the claim finds out."""
+    """The digest of a call that a person has approved by its order's word, which the claim finds
+    out.
+    """
     effect: Effect | None = None
     """The effect that happens once."""
 

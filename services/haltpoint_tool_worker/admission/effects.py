@@ -1,10 +1,12 @@
-"""Effects that happen once, whichever chain of a tenant asks for them (CONTRACT E6): `effect_key` of a tool.
+"""Effects that happen once, whichever chain of a tenant asks for them (CONTRACT E6): `effect_key`
+of a tool.
 
-A call looks for an earlier one before a person is asked about it, and reserves its effect right before it is claimed.
-Of two calls one runs. The other is denied, with what the first one did; it rests while the first is under way or in
-doubt, until the chain of the first has resolved the doubt. Where a person is asked about the call anyway, they see what
-the first one did: their yes, which is bound to it, allows it once more. A person is always asked about a doubt that no
-chain will resolve any more.
+A call looks for an earlier one before a person is asked about it, and reserves its effect right
+before it is claimed. Of two calls one runs. The other is denied, with what the first one did; it
+rests while the first is under way or in doubt, until the chain of the first has resolved the doubt.
+Where a person is asked about the call anyway, they see what the first one did: their yes, which is
+bound to it, allows it once more. A person is always asked about a doubt that no chain will resolve
+any more.
 """
 
 from dataclasses import replace
@@ -47,8 +49,8 @@ _ADVICE: Final = (
 
 @value
 class Effect:
-    """The effect of one call: its name, and the same in words. `first` is an earlier call of it, whose effect is free
-    again, or (`asked`) that a person has to allow to be repeated.
+    """The effect of one call: its name, and the same in words. `first` is an earlier call of it,
+    whose effect is free again, or (`asked`) that a person has to allow to be repeated.
     """
 
     digest: str
@@ -73,7 +75,9 @@ class Effect:
 
 
 def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
-    """The effect of a call with these arguments (JSON text): equal values in other spellings make the same one."""
+    """The effect of a call with these arguments (JSON text): equal values in other spellings make
+    the same one.
+    """
     given = json.decode(arguments or "{}")
     filled = with_defaults(json.decode(arguments or "{}"), spec.parameters)
     parts: list[Any] = []
@@ -95,7 +99,8 @@ class EffectKeys:
         self._limits = limits
 
     async def look(self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool) -> Effect | Reading:
-        """The call's effect, with an earlier call of it; or the result of this one, which rests or is denied.
+        """The call's effect, with an earlier call of it; or the result of this one, which rests or
+        is denied.
 
         `asked`: a person is asked about the call anyway.
         """
@@ -120,7 +125,9 @@ class EffectKeys:
         return self._rests(job, spec, "another call of it began first")
 
     def settle(self, job: Job, finished: Finished, spec: ToolSpec) -> None:
-        """The receipt is on record, so the effect is done, or free again. A doubt stays that of the chain."""
+        """The receipt is on record, so the effect is done, or free again. A doubt stays that of the
+        chain.
+        """
         own, request = job.effect, job.request
         was_tried = job.repeatable and request.attempt - request.limited > 1
         deed = None if finished.metadata is None else finished.metadata.deed

@@ -1,7 +1,7 @@
 """The judges of a call about which hooks, origins or a person have to be asked, in their order.
 
-Each may refuse the call, or give a reason to ask a person about it, to whom all reasons are put as one question. What
-they judge is the call as it would run: its hooks come first.
+Each may refuse the call, or give a reason to ask a person about it, to whom all reasons are put as
+one question. What they judge is the call as it would run: its hooks come first.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -161,7 +161,9 @@ class Judges:
 
 
 def _known(case: Case, receipts: Mapping[str, Action]) -> Known:
-    """What is known of the values of a call: by its order, those in the user's words and those that a person wrote."""
+    """What is known of the values of a call: by its order, those in the user's words and those that
+    a person wrote.
+    """
     sources = case.job.request.sources or {}
     values: dict[SourceKind, list[Any]] = {SourceKind.GOAL: [], SourceKind.PERSON: []}
     for marked in marked_values(case.tool.spec, case.proposed):

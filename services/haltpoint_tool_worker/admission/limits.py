@@ -40,7 +40,8 @@ class Limits:
         self._places: dict[str, Place] = {}
 
     async def enter(self, job: Job, spec: ToolSpec) -> Reserved | None:
-        """Wait for the call's moment when it is near; None: it begins. Else when it shall come back.
+        """Wait for the call's moment when it is near; None: it begins. Else when it shall come
+        back.
 
         Raises redis-py's errors. What it takes is the job's until `leave`.
         """

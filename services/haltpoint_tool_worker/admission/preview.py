@@ -1,5 +1,5 @@
-"""Taking a tool's preview, which is what a person sees before they say yes (CONTRACT G2, G3). A call whose preview
-fails does not run: its failure is the call's, and nothing has happened.
+"""Taking a tool's preview, which is what a person sees before they say yes (CONTRACT G2, G3). A
+call whose preview fails does not run: its failure is the call's, and nothing has happened.
 """
 
 import json
@@ -27,15 +27,18 @@ _DEPTH: Final = 20
 
 @value
 class Shown:
-    """What a preview says, as a person sees it, and the digest of the whole of it; both empty for a tool without."""
+    """What a preview says, as a person sees it, and the digest of the whole of it; both empty for a
+    tool without.
+    """
 
     text: str = ""
     digest: str = ""
 
 
 async def take_preview(runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any]) -> Shown | Reading:
-    """Call the tool's preview with the arguments as they would run, JSON text: it gets values of its own, which are not
-    the tool's. Never raises what it raises, nor what its result's own code does.
+    """Call the tool's preview with the arguments as they would run, JSON text: it gets values of
+    its own, which are not the tool's. Never raises what it raises, nor what its result's own code
+    does.
     """
     if tool.preview is None:
         return Shown()

@@ -1,4 +1,6 @@
-"""An order that asks whether a call happened whose outcome is unknown: the tool's `reconcile` says it (CONTRACT E5)."""
+"""An order that asks whether a call happened whose outcome is unknown: the tool's `reconcile` says
+it (CONTRACT E5).
+"""
 
 from typing import Any
 
@@ -17,7 +19,9 @@ from haltpoint_tool_worker.running.runner import Raised, Returned, Runner
 
 
 async def reconciled(runner: Runner, job: Job, tool: Tool, asks: Callback, context: Ctx[Any]) -> Reading:
-    """The result of a call that happened; an error without effect when it did not; else it stays in doubt."""
+    """The result of a call that happened; an error without effect when it did not; else it stays in
+    doubt.
+    """
     name, text = tool.name, job.arguments or "{}"
     given = {"arguments": from_json(text), "key": job.request.action_id, "ctx": context}
     limit = max(0.0, min(SECONDS, job.time_left))

@@ -1,4 +1,6 @@
-"""What an undo gets: the call that it takes back, as it ran, and its result, out of the record (CONTRACT E7)."""
+"""What an undo gets: the call that it takes back, as it ran, and its result, out of the record
+(CONTRACT E7).
+"""
 
 from typing import Any
 
@@ -14,8 +16,9 @@ from haltpoint_tool_worker.running.job import Job
 async def call_to_undo(
     receipt_store: ReceiptStore, job: Job, tool: Tool, parsed: dict[str, Any]
 ) -> dict[str, Any] | Reading:
-    """Those of `arguments` and `result` that the function takes; an error when no such call has succeeded. One of
-    another root is never undone: any submitter can write its id. Raises redis-py's errors.
+    """Those of `arguments` and `result` that the function takes; an error when no such call has
+    succeeded. One of another root is never undone: any submitter can write its id. Raises
+    redis-py's errors.
     """
     action_id, undone = str(parsed["action_id"]), tool.spec.undoes
     deed = None

@@ -1,9 +1,10 @@
 """The hooks that every tool has (CONTRACT H3), and the one that an operator writes as data (G4).
 
-The first are the worker's own steps, written where they cost least; their names are listed with the others', and a
-receipt has one that said something else than allow. The rules of the policy file are a pre-hook like any other, behind
-all others: it judges the call as it would run. A value that cannot be compared, a text with a number for one, never
-lets a call through: the condition holds for a rule that asks or refuses, and does not for one that passes.
+The first are the worker's own steps, written where they cost least; their names are listed with the
+others', and a receipt has one that said something else than allow. The rules of the policy file are
+a pre-hook like any other, behind all others: it judges the call as it would run. A value that
+cannot be compared, a text with a number for one, never lets a call through: the condition holds for
+a rule that asks or refuses, and does not for one that passes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,8 @@ APPROVALS: Final = "builtin:approvals"
 JSON_SAFE: Final = "builtin:json_safe"
 """Makes every result plain JSON of a bounded size (`outcomes.py`)."""
 REDACT: Final = "builtin:redact"
-"""Stars secrets of known forms in the words of errors, warnings and instructions (`redaction.py`)."""
+"""Stars secrets of known forms in the words of errors, warnings and instructions (`redaction.py`).
+"""
 
 _SECONDS: Final = 5.0
 _MISSING: Final = object()
@@ -121,7 +123,9 @@ def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
 
 
 def _holds(condition: Condition, value: Any, source: Source | None) -> bool:
-    """Whether all of a condition holds of a value. Raises TypeError where the two cannot be compared."""
+    """Whether all of a condition holds of a value. Raises TypeError where the two cannot be
+    compared.
+    """
     if value is _MISSING:
         raise TypeError("there is no value")
     if condition.equals is not None and value != condition.equals:
@@ -156,7 +160,9 @@ def _kind(source: Source | None) -> SourceKind:
 
 
 def _values(value: Any, path: Path, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values at a path with their own places; `_MISSING` where it leads nowhere. An empty list has none."""
+    """The values at a path with their own places; `_MISSING` where it leads nowhere. An empty list
+    has none.
+    """
     if not path:
         yield at, value
         return

@@ -1,4 +1,6 @@
-"""Where hooks come from (CONTRACT H4): tools modules, dotted paths in HALTPOINT_HOOKS, and installed packages."""
+"""Where hooks come from (CONTRACT H4): tools modules, dotted paths in HALTPOINT_HOOKS, and
+installed packages.
+"""
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
@@ -23,7 +25,9 @@ class HookChain:
 
 
 def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hook, ...]:
-    """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError HP-032."""
+    """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError
+    HP-032.
+    """
     hooks: list[Hook] = []
     for module in modules:
         hooks += hooks_in(module)

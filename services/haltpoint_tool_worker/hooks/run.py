@@ -1,9 +1,11 @@
-"""How the hooks of one call run: one after the other, each under its own time limit, and what their answers do.
+"""How the hooks of one call run: one after the other, each under its own time limit, and what their
+answers do.
 
-A hook cannot widen anything. Arguments that it writes are parsed and bounded like any others, and when they do not fit
-the call is blocked, whatever the tool; values still need an origin afterwards. `ask` does not end the round: a later
-hook may still block or change the call, and a person is only asked about what would really run. Post-hooks see what the
-tool gave or how it failed, not a doubt, and what they return is validated as if the tool had given it (B1).
+A hook cannot widen anything. Arguments that it writes are parsed and bounded like any others, and
+when they do not fit the call is blocked, whatever the tool; values still need an origin afterwards.
+`ask` does not end the round: a later hook may still block or change the call, and a person is only
+asked about what would really run. Post-hooks see what the tool gave or how it failed, not a doubt,
+and what they return is validated as if the tool had given it (B1).
 """
 
 import json
@@ -84,7 +86,9 @@ class Hearing(ABC):
             return self._failed(by, "returned a value that cannot be read")
 
     def _failed(self, by: Hook, fault: str) -> HookVerdict:
-        """What a failure means: an end for a tool with effects, and where the hook is one of security (H2)."""
+        """What a failure means: an end for a tool with effects, and where the hook is one of
+        security (H2).
+        """
         if by.security or not self.tool.spec.read_only:
             self._end(f"hook {by.name} {fault}")
             return HookVerdict.REFUSED
@@ -171,7 +175,9 @@ class PreHooks(Hearing):
 
 @dataclass(slots=True)
 class PostHooks(Hearing):
-    """One result's way through the post-hooks. `over`: a hook has blocked it, and no further one runs."""
+    """One result's way through the post-hooks. `over`: a hook has blocked it, and no further one
+    runs.
+    """
 
     reading: Reading
     over: bool = False
@@ -220,7 +226,9 @@ def withheld(tool: Tool, why: str) -> Reading:
 
 
 def blocked_by(tool: Tool, by: Hook, answer: hook.Block) -> Reading:
-    """A block's own result, which must be an error: a block is no way to a success that no tool has had."""
+    """A block's own result, which must be an error: a block is no way to a success that no tool has
+    had.
+    """
     if isinstance(answer.result, str):
         return refused(ErrorType.BLOCKED, _reason(by, answer.result))
     reading = read_result(tool, answer.result)
@@ -237,7 +245,9 @@ def _is_result(value: object) -> bool:
 
 
 def as_text(arguments: object) -> str:
-    """Arguments that code has written. Raises ValueError or TypeError for what is no JSON object within the limits."""
+    """Arguments that code has written. Raises ValueError or TypeError for what is no JSON object
+    within the limits.
+    """
     if not isinstance(arguments, dict):
         raise TypeError("they are not a dict")
     text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

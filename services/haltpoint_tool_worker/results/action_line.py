@@ -1,4 +1,6 @@
-"""One line of the log for each action that is recorded; arguments and data are in the action log of the chain."""
+"""One line of the log for each action that is recorded; arguments and data are in the action log of
+the chain.
+"""
 
 from typing import Any
 

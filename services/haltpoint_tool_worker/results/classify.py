@@ -1,11 +1,12 @@
 """Every way in which a tool can fail, put into the closed set of CONTRACT E1.
 
-Recognised: errors of the SDK, of pydantic, of httpx, and any exception that carries an HTTP status (its
-own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408, 429 with Retry-After, 5xx,
-any other 4xx with the beginning of the response; timeouts; broken connections, also those that were never made: the
-tool may have sent another request before. Both are known by the names of an exception's classes, since clients have
-their own, and of those that it was raised from.
-Anything else is UNKNOWN. What a failure means for a call that had started is said by the table in `failures`.
+Recognised: errors of the SDK, of pydantic, of httpx, and any exception that carries an HTTP status
+(its own or its `response`'s, as those of requests, aiohttp and urllib do): 404, 401 and 403, 408,
+429 with Retry-After, 5xx, any other 4xx with the beginning of the response; timeouts; broken
+connections, also those that were never made: the tool may have sent another request before. Both
+are known by the names of an exception's classes, since clients have their own, and of those that it
+was raised from. Anything else is UNKNOWN. What a failure means for a call that had started is said
+by the table in `failures`.
 """
 
 import errno
@@ -52,7 +53,8 @@ _ORDER: Final = list(Cause)
 
 
 def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
-    """What is known of an exception, and what the model may read of it. `no_effect`: those declared to have none.
+    """What is known of an exception, and what the model may read of it. `no_effect`: those declared
+    to have none.
 
     Of a group it is what leaves most open. Never raises, whatever the exception's own code does.
     """
@@ -78,7 +80,9 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def problems_of(error: ValidationError, most: int = 10) -> str:
-    """What does not fit, and where. Pydantic's own text repeats the input, and with it perhaps a secret."""
+    """What does not fit, and where. Pydantic's own text repeats the input, and with it perhaps a
+    secret.
+    """
     problems = error.errors(include_input=False, include_url=False)
     words = []
     for problem in problems[:most]:
@@ -125,7 +129,9 @@ def _undeclared(words: str) -> Failure:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it was raised from, by its cause or by a `reason` as urllib's errors have it."""
+    """The exception and what it was raised from, by its cause or by a `reason` as urllib's errors
+    have it.
+    """
     cause: object = error
     for _ in range(_MOST_CAUSES):
         if not isinstance(cause, BaseException):
@@ -178,8 +184,8 @@ def _by_status(status: int, error: BaseException) -> Failure:
 
 
 def _response_text(error: BaseException) -> str:
-    """The beginning of what the server answered, where the client has read it: a response of requests whose `_content`
-    is False would be read over the network now, one of httpx raises.
+    """The beginning of what the server answered, where the client has read it: a response of
+    requests whose `_content` is False would be read over the network now, one of httpx raises.
     """
     try:
         response = getattr(error, "response", None)

@@ -1,6 +1,8 @@
-"""The data of a result as JSON text (CONTRACT B1, H3): one object of at most 1 MiB, nested at most 32 deep.
+"""The data of a result as JSON text (CONTRACT B1, H3): one object of at most 1 MiB, nested at most
+32 deep.
 
-What JSON cannot say is replaced, and a warning says so; what is too large is cut, marked, and `truncated` says so.
+What JSON cannot say is replaced, and a warning says so; what is too large is cut, marked, and
+`truncated` says so.
 """
 
 import json
@@ -40,8 +42,8 @@ class Data:
 
 
 def read_data(output: Output, raw: object) -> Data:
-    """The data as they are when they are within all limits: found out without parsing in the usual case. Raises
-    MalformedResultError for what does not fit the declared type.
+    """The data as they are when they are within all limits: found out without parsing in the usual
+    case. Raises MalformedResultError for what does not fit the declared type.
     """
     data = _as_json(output, raw)
     if data is None or _is_too_much(data) or _has_no_json(output, raw, data):
@@ -88,7 +90,9 @@ def _longest(value: Any) -> int:
 
 
 def _has_no_json(output: Output, raw: object, data: bytes) -> bool:
-    """Whether a null of the data stands for NaN or infinity: so pydantic writes them, whatever the schema says."""
+    """Whether a null of the data stands for NaN or infinity: so pydantic writes them, whatever the
+    schema says.
+    """
     if output.adapter is None or b"null" not in data:
         return False
     if output.numbers and violation(output, json.loads(data)) is not None:
@@ -97,7 +101,9 @@ def _has_no_json(output: Output, raw: object, data: bytes) -> bool:
 
 
 def _as_json(output: Output, raw: object) -> bytes | None:
-    """The data as they are, of whatever size, or None when they are not plainly JSON of the result's type."""
+    """The data as they are, of whatever size, or None when they are not plainly JSON of the
+    result's type.
+    """
     if hasattr(type(raw), "__next__"):
         return None  # pydantic would ask an iterator for its items, and it may never end
     try:

@@ -1,8 +1,10 @@
-"""What a failed call means (CONTRACT E2, E5): an error, text for the model, or a doubt. One table says it.
+"""What a failed call means (CONTRACT E2, E5): an error, text for the model, or a doubt. One table
+says it.
 
-The rows are what is known of the failure, the columns how far the call had come and what its tool declares. A call that
-had not started has no effect, a read-only tool never has one, and an idempotent one may run again: none of them is ever
-in doubt. docs/contract.md shows the same table to people.
+The rows are what is known of the failure, the columns how far the call had come and what its tool
+declares. A call that had not started has no effect, a read-only tool never has one, and an
+idempotent one may run again: none of them is ever in doubt. docs/contract.md shows the same table
+to people.
 """
 
 from collections.abc import Mapping
@@ -120,9 +122,9 @@ def _recorded(failure: Failure, fault: ErrorInfo, effects: Effects, tool: str) -
 
 
 def _may_run_again(failure: Failure, effects: Effects) -> bool:
-    """E2: a refusal for now did nothing; a failed service may be asked again where this does nothing twice. A call that
-    blocked its worker would block the next one. What an idempotent tool's own code raised may be tried once more under
-    its key, which the chain counts.
+    """E2: a refusal for now did nothing; a failed service may be asked again where this does
+    nothing twice. A call that blocked its worker would block the next one. What an idempotent
+    tool's own code raised may be tried once more under its key, which the chain counts.
     """
     kind, cause = failure.fault.error_type, failure.cause
     if kind is ErrorType.RATE_LIMIT:
@@ -134,7 +136,9 @@ def _may_run_again(failure: Failure, effects: Effects) -> bool:
 
 
 def reported(fault: ErrorInfo) -> Failure:
-    """What the tool itself says of a failure, as a ToolError or in a result; its fields may be anything by now."""
+    """What the tool itself says of a failure, as a ToolError or in a result; its fields may be
+    anything by now.
+    """
     fault = fault_of(
         fault.error_type,
         fault.message,
@@ -163,7 +167,9 @@ def fault_of(
     invalid_fields: tuple[str, ...] = (),
     **about: Any,
 ) -> ErrorInfo:
-    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when it is not given."""
+    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when
+    it is not given.
+    """
     advice = BY_TYPE[kind]
     if kind is ErrorType.UNKNOWN and about.get("recoverable"):
         advice = OTHERWISE

@@ -1,7 +1,7 @@
 """Any Python value as JSON values (recording a result is a total function).
 
-The fast ways are pydantic's and json's own. This is the slow one, for what they refuse: it never raises for what a tool
-may return, looks at every value once, and says what it had to leave out.
+The fast ways are pydantic's and json's own. This is the slow one, for what they refuse: it never
+raises for what a tool may return, looks at every value once, and says what it had to leave out.
 """
 
 import math
@@ -27,7 +27,9 @@ NO_JSON: Final = "NaN or Infinity, which JSON cannot hold, was replaced"
 
 @dataclass(slots=True)
 class Tamed:
-    """`value` in JSON values. `cut`: some of it is missing. `notes`: what was replaced, in words, each once."""
+    """`value` in JSON values. `cut`: some of it is missing. `notes`: what was replaced, in words,
+    each once.
+    """
 
     value: Any = None
     cut: bool = False
@@ -35,8 +37,9 @@ class Tamed:
 
 
 def tame(value: object, *, depth: int, text: int, items: int) -> Tamed:
-    """`value` as JSON values, nested at most `depth` deep, with strings of at most `text` characters and containers of
-    at most `items` items. Raises nothing but what an object's own code raises besides Exception.
+    """`value` as JSON values, nested at most `depth` deep, with strings of at most `text`
+    characters and containers of at most `items` items. Raises nothing but what an object's own code
+    raises besides Exception.
     """
     walk = _Walk(text, items, Tamed())
     walk.result.value = walk.tame(value, depth)
@@ -90,7 +93,9 @@ class _Walk:
         return fields
 
     def _plain(self, value: object) -> Any:
-        """The value as None, bool, int, float, str, or as a dict or list whose items are still anything."""
+        """The value as None, bool, int, float, str, or as a dict or list whose items are still
+        anything.
+        """
         match value:
             case None | True | False:
                 return value

@@ -1,5 +1,6 @@
-"""Results in the older style (CONTRACT B7): a dict that says by its own keys that the call failed, or that a person is
-to be asked first. It is read into the form of section B; what it does not say so plainly is data.
+"""Results in the older style (CONTRACT B7): a dict that says by its own keys that the call failed,
+or that a person is to be asked first. It is read into the form of section B; what it does not say
+so plainly is data.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ Fields = dict[str, Any]
 def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields | None:
     """The fields of an outcome that `raw` stands for; None when it is data.
 
-    `declared` are the fields of the tool's own result type: those are data, whatever they are called.
+    `declared` are the fields of the tool's own result type: those are data, whatever they are
+    called.
     """
     if KNOWN.isdisjoint(raw):
         return None

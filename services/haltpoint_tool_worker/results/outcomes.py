@@ -1,6 +1,7 @@
 """What a tool returned, as it is recorded (CONTRACT B1): a total function.
 
-A result that contradicts itself, or data that does not fit the declared result schema, is the tool's fault.
+A result that contradicts itself, or data that does not fit the declared result schema, is the
+tool's fault.
 """
 
 import json
@@ -37,7 +38,9 @@ from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Raised, Returned, Stopped
 
 MAX_OUTCOME: Final = 64 * 1024
-"""Bytes of an outcome: it travels in a message, beside arguments that hooks changed and the calls of a tool."""
+"""Bytes of an outcome: it travels in a message, beside arguments that hooks changed and the calls
+of a tool.
+"""
 
 _OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
 _CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
@@ -67,7 +70,9 @@ class Reading:
 
 
 def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
-    """The result of a call that had so many seconds; None when it was stopped because another worker has it."""
+    """The result of a call that had so many seconds; None when it was stopped because another
+    worker has it.
+    """
     name = tool.spec.name
     match ended:
         case Returned(result):
@@ -110,7 +115,9 @@ def blocked(tool: Tool, seconds: float) -> Reading:
 
 
 def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
-    """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes an error of it."""
+    """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes
+    an error of it.
+    """
     return replace(reading, deed=deed_of(tool.spec, arguments, reading.data))
 
 
@@ -138,7 +145,9 @@ def not_called(tool: str, why: str) -> Reading:
 
 
 def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
-    """The outcome validated from JSON, also what was made without validation. Raises MalformedResultError."""
+    """The outcome validated from JSON, also what was made without validation. Raises
+    MalformedResultError.
+    """
     outcome = _validated(_fields_of(raw))
     words = outcome.instruction_for_ai
     outcome = msgspec.structs.replace(
@@ -165,7 +174,9 @@ def _read(tool: Tool, raw: object) -> Reading:
 
 
 def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
-    """The fields by which a value may speak of itself; an object only where the tool declares no type for it."""
+    """The fields by which a value may speak of itself; an object only where the tool declares no
+    type for it.
+    """
     if isinstance(raw, Mapping):
         return raw
     is_object = isinstance(raw, BaseModel) or is_dataclass(raw)
@@ -232,7 +243,9 @@ def _offering(tool: Tool, clarification: Clarification | None) -> Clarification 
 
 
 def _offered(tool: Tool, option: Option) -> Option:
-    """The option with its value as data: an object that fits the result schema. Raises MalformedResultError."""
+    """The option with its value as data: an object that fits the result schema. Raises
+    MalformedResultError.
+    """
     if option.value is None:
         return option
     data = as_object(tool.output, option.value)

@@ -16,7 +16,9 @@ _TEXT: Final = 200
 
 
 def report(receipt_store: ReceiptStore, loop: AbstractEventLoop, job: Job, fraction: float, text: str) -> None:
-    """Show how far the action of a job is, by a fraction and a text. From any thread; `loop` is the worker's."""
+    """Show how far the action of a job is, by a fraction and a text. From any thread; `loop` is the
+    worker's.
+    """
     if (now := time.monotonic()) - job.told_at >= _PAUSE and not loop.is_closed():
         job.told_at = now
         told = ProgressView(job.request.action_id, round(fraction, 4), clean(text, _TEXT))

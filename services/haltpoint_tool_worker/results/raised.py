@@ -17,7 +17,8 @@ _log = logs.get(__name__)
 
 
 def read_exception(tool: Tool, error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
-    """What an exception means; the log gets the stack of one that its author did not declare, without secrets.
+    """What an exception means; the log gets the stack of one that its author did not declare,
+    without secrets.
 
     Never raises, whatever the exception's own code does.
     """
@@ -38,7 +39,9 @@ def stack_of(error: BaseException) -> str:
 
 
 def _place(error: BaseException, tool: Tool) -> str:
-    """`file:line` of the innermost frame in the package of the tool's function; "" when there is none."""
+    """`file:line` of the innermost frame in the package of the tool's function; "" when there is
+    none.
+    """
     home = _package(getattr(tool.function, "__module__", ""))
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):

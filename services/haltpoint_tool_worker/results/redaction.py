@@ -1,4 +1,6 @@
-"""Words of a tool that a model or a person will read: one line, no secrets, no broken characters, not too long."""
+"""Words of a tool that a model or a person will read: one line, no secrets, no broken characters,
+not too long.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,14 +14,17 @@ PRIVATE: Final[ContextVar[Mapping[str, Any]]] = ContextVar("private", default=Ma
 """What the task of the call gave to its tools alone (C15): in no words."""
 
 _SHORTEST: Final = 6
-"""Characters of a private text: a shorter one, such as `de` or a PIN, is in other words and numbers by chance."""
+"""Characters of a private text: a shorter one, such as `de` or a PIN, is in other words and numbers
+by chance.
+"""
 
 _REPLACED: Final = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f]")
 
 
 def clean(text: str, limit: int) -> str:
-    """`text` without what is private, without secrets of known forms and with lone surrogates and control characters
-    replaced; at most `limit` characters, the last one an ellipsis when something was left out.
+    """`text` without what is private, without secrets of known forms and with lone surrogates and
+    control characters replaced; at most `limit` characters, the last one an ellipsis when something
+    was left out.
     """
     text = without_secrets(_REPLACED.sub("\N{REPLACEMENT CHARACTER}", _without_private(text[: 8 * limit])))
     return text if len(text) <= limit else text[: limit - 1] + "…"

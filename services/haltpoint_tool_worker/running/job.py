@@ -43,7 +43,9 @@ class Job(Struct, eq=False):
     runs: list[Run] = field(default_factory=list)
     """Its tool and the hooks around it, as far as they were begun."""
     if_blocked: Callable[[], Finished] | None = None
-    """Makes what is recorded when it blocks the event loop for good; None before it has begun and when it has ended."""
+    """Makes what is recorded when it blocks the event loop for good; None before it has begun and
+    when it has ended.
+    """
     span: Span | None = None
     left: bool = False
     """Its tool does not end, and another task does the rest."""

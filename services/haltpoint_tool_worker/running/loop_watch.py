@@ -1,8 +1,9 @@
 """Whether the event loop turns, seen from the heartbeat's thread.
 
-An async tool that waits without `await` stops every other call of its worker, and their time limits too. Nothing can
-stop it but the end of the process. So the log names it soon, with its file and what to do, and a loop that has not
-turned for the call's timeout and a moment is reported as blocked for good.
+An async tool that waits without `await` stops every other call of its worker, and their time limits
+too. Nothing can stop it but the end of the process. So the log names it soon, with its file and
+what to do, and a loop that has not turned for the call's timeout and a moment is reported as
+blocked for good.
 """
 
 import asyncio
@@ -21,7 +22,8 @@ from haltpoint_tool_worker.running.runner import GRACE, UNBLOCK
 EVERY: Final = 0.25
 """Seconds between two looks."""
 PATIENCE: Final = 2.0
-"""Seconds without a turn after which a call is named in the log; fewer for a tool with less time."""
+"""Seconds without a turn after which a call is named in the log; fewer for a tool with less time.
+"""
 
 Suspects = Callable[["asyncio.Task[Any] | None"], Sequence[Job]]
 """The jobs one of which keeps the loop from turning while it is in this task."""

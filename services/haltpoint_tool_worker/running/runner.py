@@ -1,10 +1,11 @@
 """Running one tool under a hard time limit: whatever it does, there is an answer in time.
 
-A coroutine runs in the task that calls it (`here`), or in one of its own (`run`); another function runs in a thread. A
-coroutine is cancelled. It has a moment to clean up; one that does not end then is left behind, and so is a thread,
-which cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that arrives while it
-is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event loop cannot be stopped
-(`loop_watch`); what it returns after its time comes too late.
+A coroutine runs in the task that calls it (`here`), or in one of its own (`run`); another function
+runs in a thread. A coroutine is cancelled. It has a moment to clean up; one that does not end then
+is left behind, and so is a thread, which cannot be killed. What is left behind is logged and keeps
+its slot until it ends. A result that arrives while it is cleaning up is taken: knowing beats
+guessing. A coroutine that blocks the event loop cannot be stopped (`loop_watch`); what it returns
+after its time comes too late.
 """
 
 import asyncio
@@ -62,11 +63,11 @@ Runnable = Tool | Hook | Callback
 
 
 class Run(Struct, eq=False):
-    """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind; then `left` hears
-    why. `gone`: nothing of it runs any more.
+    """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind;
+    then `left` hears why. `gone`: nothing of it runs any more.
 
-    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that, unstopped. `blocked`: it
-    has kept the loop from turning.
+    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that,
+    unstopped. `blocked`: it has kept the loop from turning.
     """
 
     what: Runnable
@@ -83,8 +84,8 @@ class Run(Struct, eq=False):
     when_gone: Callable[[], None] | None = None
 
     def stop(self, why: Stopped) -> None:
-        """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment when its chain was
-        cancelled, which its context says.
+        """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment
+        when its chain was cancelled, which its context says.
         """
         if self.over or self.stopped is not None:
             return
@@ -117,14 +118,17 @@ class Run(Struct, eq=False):
 class _Limits:
     """Time limits, one timer for all calls that end at about the same time: a timer each is dear.
 
-    The longer the limit the coarser its ticks, so that there are never more than some two hundred of them at once.
+    The longer the limit the coarser its ticks, so that there are never more than some two hundred
+    of them at once.
     """
 
     def __init__(self) -> None:
         self._runs: dict[float, set[Run]] = {}
 
     def add(self, loop: asyncio.AbstractEventLoop, run: Run) -> set[Run]:
-        """Stop `run` when its seconds are over, 20 ms or 1 % late at most, unless it has left the returned set."""
+        """Stop `run` when its seconds are over, 20 ms or 1 % late at most, unless it has left the
+        returned set.
+        """
         width = 0.02 * 2 ** max(0, int(run.seconds / 2).bit_length() - 1)
         tick = math.ceil((loop.time() + run.seconds) / width) * width
         runs = self._runs.get(tick)
@@ -150,7 +154,9 @@ class Runner:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def here(self, run: Run, arguments: dict[str, Any]) -> Ended | None:
-        """Run a coroutine in our own task; None when it was left behind. Never raises what it raises."""
+        """Run a coroutine in our own task; None when it was left behind. Never raises what it
+        raises.
+        """
         loop = asyncio.get_running_loop()
         task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
         stopping = self._limits.add(loop, run)
@@ -171,8 +177,8 @@ class Runner:
     async def run(
         self, tool: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
     ) -> Ended:
-        """Call the tool beside us. Returns within `seconds` and a moment, or when the Run that `started` gets is
-        stopped. Never raises what the tool raises.
+        """Call the tool beside us. Returns within `seconds` and a moment, or when the Run that
+        `started` gets is stopped. Never raises what the tool raises.
         """
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Ended] = loop.create_future()

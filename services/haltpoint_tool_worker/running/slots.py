@@ -5,8 +5,8 @@
                           there are slots. One whose last read brought that many may ask for up to its stream's part of
                           all slots, here 4, while no other reader waits: large reads are cheap reads.
 
-An entry that is taken over is a suspect, which runs with nothing else in hand: readers get no more slots. Entries that
-they have read already keep their leases and begin when the suspect has ended.
+An entry that is taken over is a suspect, which runs with nothing else in hand: readers get no more
+slots. Entries that they have read already keep their leases and begin when the suspect has ended.
 """
 
 import asyncio
@@ -33,17 +33,22 @@ class Slots:
         self._closed = False
 
     def stuck(self, left_over: int) -> bool:
-        """Whether no more is read or begun, and all that is held and began is `left_over`: it does not end."""
+        """Whether no more is read or begun, and all that is held and began is `left_over`: it does
+        not end.
+        """
         waits = len(self._waiting)
         return self.held - waits == left_over and bool(self._readers or waits)
 
     def hold(self, entries: int, *, promised: int = 0) -> None:
-        """Entries came into our hands; by a reader, which uses up what it was promised (at first the share)."""
+        """Entries came into our hands; by a reader, which uses up what it was promised (at first
+        the share).
+        """
         self.held += entries
         self._promised -= promised
 
     async def promise(self, *, more: bool = False) -> int:
-        """Wait until a reader may read again, and how much. `more`: its last read brought a share or more.
+        """Wait until a reader may read again, and how much. `more`: its last read brought a share
+        or more.
 
         Returns at once when closed.
         """
@@ -57,7 +62,9 @@ class Slots:
         return await future
 
     async def begin(self, *, suspect: bool = False) -> bool:
-        """Wait for a slot to run in; False when closed before there was one. A suspect has all of them."""
+        """Wait for a slot to run in; False when closed before there was one. A suspect has all of
+        them.
+        """
         if self._closed:
             return False
         if suspect or (self.running < self.capacity and not self._waiting and not self._reserved):
@@ -111,7 +118,9 @@ class Slots:
             future.set_result(count)
 
     def _promise(self, wished: int) -> int:
-        """How much a reader may read now: a share, or more when no other waits for it; 0 when there is no room."""
+        """How much a reader may read now: a share, or more when no other waits for it; 0 when there
+        is no room.
+        """
         free = self.capacity - self.held - self._promised
         if self._paused or free < self.share:
             return 0

@@ -1,4 +1,6 @@
-"""Threads for tools that are no coroutines: daemons, so that one that never ends does not keep the process alive."""
+"""Threads for tools that are no coroutines: daemons, so that one that never ends does not keep the
+process alive.
+"""
 
 import threading
 from collections.abc import Callable

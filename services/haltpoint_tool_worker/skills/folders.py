@@ -1,5 +1,5 @@
-"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back its text, or that is carried
-out step by step.
+"""Skills from folders: each folder with a SKILL.md becomes a tool that gives back its text, or that
+is carried out step by step.
 
     skills/                              HALTPOINT_SKILLS=skills
       reply-in-the-house-style/
@@ -8,7 +8,8 @@ out step by step.
         SKILL.md                         the same; the text behind the front matter is for people
         plan.json                        its steps: a literal plan with {"$from": "input.NAME"} for arguments
 
-The folders are read once, when the worker starts. Whoever may write there decides what models are told.
+The folders are read once, when the worker starts. Whoever may write there decides what models are
+told.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +36,9 @@ from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
 SKILL_FILE: Final = "SKILL.md"
 PLAN_FILE: Final = "plan.json"
 MAX_INSTRUCTIONS: Final = 10_000
-"""Characters of a skill's instructions: a prompt shows so much of a result, and instructions must not be cut."""
+"""Characters of a skill's instructions: a prompt shows so much of a result, and instructions must
+not be cut.
+"""
 
 _MAX_FILE: Final = 64 * 1024
 _NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -51,8 +54,9 @@ _TELLING: Final = (
 
 
 class Head(Form):
-    """The front matter. The first six are the convention's; what is for other programs is let be. The others say what
-    `@tool` says of a tool; places in the arguments are `to` or `letters[].to`, those of `foreign` are in the data.
+    """The front matter. The first six are the convention's; what is for other programs is let be.
+    The others say what `@tool` says of a tool; places in the arguments are `to` or `letters[].to`,
+    those of `foreign` are in the data.
     """
 
     name: str = Field(pattern=_NAME, max_length=64)
@@ -75,8 +79,8 @@ class Head(Form):
 
 
 def check_skills(tools: Iterable[Tool]) -> None:
-    """Refuse a skill that does not declare what its tools do, as far as these are tools of this worker; by the whole
-    catalogue such a skill is internal. Raises HaltpointError HP-034.
+    """Refuse a skill that does not declare what its tools do, as far as these are tools of this
+    worker; by the whole catalogue such a skill is internal. Raises HaltpointError HP-034.
     """
     by_name = {tool.spec.name: tool for tool in tools}
     specs = {name: tool.spec for name, tool in by_name.items()}
@@ -87,7 +91,9 @@ def check_skills(tools: Iterable[Tool]) -> None:
 
 
 def skills_in(directories: Sequence[Path]) -> list[Tool]:
-    """The skills of these directories, by name. Raises HaltpointError HP-034 for the first that cannot be used."""
+    """The skills of these directories, by name. Raises HaltpointError HP-034 for the first that
+    cannot be used.
+    """
     skills: list[Tool] = []
     for directory in directories:
         skills += [_skill(folder) for folder in _folders(directory.expanduser())]
@@ -155,7 +161,9 @@ def _instruct(folder: Path, name: str, text: str) -> Function:
 
 
 async def _admit(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a worker does of a skill with steps: its hooks have let the call pass; a chain of its own carries it out."""
+    """What a worker does of a skill with steps: its hooks have let the call pass; a chain of its
+    own carries it out.
+    """
     return {"arguments": arguments}
 
 
@@ -210,7 +218,9 @@ def _problems(error: ValidationError) -> str:
 
 
 def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
-    """Arguments are checked against the JSON Schema as it stands, and given to the skill as one object."""
+    """Arguments are checked against the JSON Schema as it stands, and given to the skill as one
+    object.
+    """
     schema = spec.parameters
     try:
         Draft202012Validator.check_schema(schema)

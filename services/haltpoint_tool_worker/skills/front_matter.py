@@ -1,7 +1,7 @@
 """The YAML between the two `---` lines of a SKILL.md, read by PyYAML's safe loader.
 
-The size of the file is limited by its reader. A value that JSON cannot hold is refused: two programs would read two
-skills.
+The size of the file is limited by its reader. A value that JSON cannot hold is refused: two
+programs would read two skills.
 """
 
 import json
