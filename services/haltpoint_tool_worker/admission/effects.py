@@ -39,8 +39,6 @@ from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
 """Seconds that a call rests for another one: at first, and when it has rested often."""
-EFFECT_TTL: Final = 30 * 86400.0
-"""Seconds that an effect is remembered."""
 _RESTS: Final = {Standing.UNDER_WAY: "is under way", Standing.IN_DOUBT: "is in doubt, until that is resolved"}
 _ADVICE: Final = (
     "Do not call it again. A person can allow it once more where they are asked about this tool ([[approvals]])."
@@ -117,9 +115,7 @@ class EffectKeys:
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> Reading | None:
         """Reserve the effect for the call; or the result of a call that came too late, and rests."""
         over = None if effect.first is None else effect.first.reservation
-        job.effect = await self._store.reserve(
-            effect.digest, job.request.action_id, seconds, EFFECT_TTL, over, keep=effect.asked
-        )
+        job.effect = await self._store.reserve(effect.digest, job.request.action_id, seconds, over, keep=effect.asked)
         if job.effect is not None:
             return None
         return self._rests(job, spec, "another call of it began first")
@@ -135,7 +131,7 @@ class EffectKeys:
         if own is None or standing not in (Standing.DONE, Standing.FREE):
             return
         says = "" if deed is None else deed.says
-        settled = self._store.settle(own, request.action_id, standing, says, EFFECT_TTL)
+        settled = self._store.settle(own, request.action_id, standing, says)
         settled.add_done_callback(ignored)
 
     def _rests(self, job: Job, spec: ToolSpec, why: str) -> Reading:

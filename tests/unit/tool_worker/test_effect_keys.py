@@ -50,13 +50,13 @@ class PaperEffects:
         self.told.append(f"reserve {action}{f' over {over.owner}' if over else ''}{' and keep it' if keep else ''}")
         return None if self.taken else OwnEffect(digest, 1)
 
-    def settle(self, _own: OwnEffect, action: str, standing: Standing, says: str, _ttl: float) -> Any:
+    def settle(self, _own: OwnEffect, action: str, standing: Standing, says: str) -> Any:
         self.told.append(f"{standing.value} {action} {says}".strip())
         return PaperLimits()._done("")
 
 
 def earlier(standing: Standing, says: str = "") -> Prior:
-    return Prior(Reservation("first.s.1", 3, 0, done=standing is Standing.DONE, says=says), standing, says)
+    return Prior(Reservation("first.s.1", 3, 0), standing, says)
 
 
 @pytest.fixture(autouse=True)

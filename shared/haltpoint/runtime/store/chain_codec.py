@@ -134,7 +134,8 @@ def changed_data(old: Chain, new: Chain) -> dict[Data, str]:
         changed[Data.TASK] = encode(new.task).decode()
     same = new.plan is old.plan and _refused(new) == _refused(old)
     if not same or _beside_plan(new) != _beside_plan(old):
-        changed[Data.PLAN] = encode(_stored(new)).decode()
+        stored = _stored(new)
+        changed[Data.PLAN] = encode(stored).decode()
     if new.end != old.end:
         changed[Data.END] = encode(new.end).decode()
     return changed
@@ -179,7 +180,9 @@ def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
     proposals = {index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()}
     chain = replace(chain, proposals=proposals, **beside)
     plan = stored.carried_out(chain.task)
-    return chain if plan is None else replace(chain, plan=plan, graph=Graph.of(plan))
+    if plan is None:
+        return chain
+    return replace(chain, plan=plan, graph=Graph.of(plan))
 
 
 def open_numbers(head: Fields) -> tuple[int, ...]:
@@ -195,7 +198,9 @@ def end_of(text: bytes) -> End:
 
 def stored_plan(text: bytes | None) -> StoredPlan:
     """What is stored with a chain's plan, from its field."""
-    return StoredPlan() if text is None else msgspec.json.decode(text, type=StoredPlan)
+    if text is None:
+        return StoredPlan()
+    return msgspec.json.decode(text, type=StoredPlan)
 
 
 def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
@@ -238,15 +243,17 @@ def _encoded(values: tuple[Any, ...]) -> str:
     numbers = [_NUMBERS[run.status], *_counts(run), marks]
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
+    counted = ",".join(map(str, numbers))
     under_way = [str(run.actions - number) for number in run.pending]
-    return " ".join([",".join(map(str, numbers)), *under_way])
+    return " ".join([counted, *under_way])
 
 
 def decode_step(text: bytes) -> StepRun:
     """The run of a field. Raises ValueError or IndexError when it is none."""
     written, *under_way = text.split(b" ")
-    numbers = [int(number) for number in written.split(b",")]
-    numbers += [0] * (len(_COUNTS) + 2 - len(numbers))
+    numbers = list(map(int, written.split(b",")))
+    missing = len(_COUNTS) + 2 - len(numbers)
+    numbers += [0] * missing
     status, *numbers, marks = numbers
     counts: dict[str, Any] = dict(zip(_COUNTS, numbers, strict=True))
     run = StepRun(_STATUSES[status], **counts)

@@ -54,7 +54,7 @@ def source() -> str:
     """The whole library as one Lua script, beginning with its `#!lua name=` line."""
     folder = files("haltpoint.runtime.store") / "lua"
     parts = [(folder / f"{part}.lua").read_text("utf-8") for part in _PARTS]
-    return "\n".join([f"#!lua name={NAME}", _names(), *parts])
+    return "\n".join((f"#!lua name={NAME}", _names(), *parts))
 
 
 async def load(redis: Redis) -> None:

@@ -159,9 +159,11 @@ class ReceiptStore:
         """The outcomes of `others` that count, by id; left out: unknown, or of another tree of chains
         than `action`.
         """
-        family = [other for other in others if root_of(other) == root_of(action)]
+        root = root_of(action)
+        family = [other for other in others if root_of(other) == root]
         stored = await asyncio.gather(*map(self._reader.action, family))
-        return {row.id: decode_action(row, 0, ActionStatus.DONE) for row in stored if row is not None}
+        known = [found for found in stored if found is not None]
+        return {found.id: decode_action(found, 0, ActionStatus.DONE) for found in known}
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, past the chain's deadline.
@@ -179,8 +181,8 @@ class ReceiptStore:
         partition = self._topology.partition(report.action_id)
         feed = self._topology.key(partition, "feed")
         oldest = round(time.time() * 1000) - FEED_AGE
-        trim = ("MINID", "~", oldest)
-        sent = self._calls.call("XADD", feed, *trim, "*", "progress", json.encode(report))
+        text = json.encode(report)
+        sent = self._calls.call("XADD", feed, "MINID", "~", oldest, "*", "progress", text)
         sent.add_done_callback(asyncio.Future.exception)
 
     async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:

@@ -212,25 +212,19 @@ def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
     """An action by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
     row = head.get(place.encode())
-    call = data.get(f"{place}.{Part.CALL}".encode())
+    call, *outcomes = [data.get(part.encode()) for part in action_parts(place)]
     if row is None or call is None:
         return None
     action = ActionRow.parse(row)
     tool, arguments = call.decode(errors="replace").split("\n", 1)
+    receipt, resolution = map(_receipt, outcomes)
     earlier: dict[int, Receipt] = {}
     for attempt in range(1, action.attempt + 1):
-        receipt = _receipt(data, f"{place}.{Part.RECEIPT}.{attempt}")
-        if receipt is not None:
-            earlier[attempt] = receipt
-    return StoredAction(
-        id=name,
-        row=action,
-        tool=tool,
-        arguments=arguments,
-        receipt=_receipt(data, f"{place}.{Part.RECEIPT}"),
-        resolution=_receipt(data, f"{place}.{Part.RESOLUTION}"),
-        earlier=earlier,
-    )
+        field = f"{place}.{Part.RECEIPT}.{attempt}"
+        former = _receipt(data.get(field.encode()))
+        if former is not None:
+            earlier[attempt] = former
+    return StoredAction(name, action, tool, arguments, receipt, resolution, earlier)
 
 
 def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
@@ -240,16 +234,17 @@ def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
     question = data.get(place.encode())
     if state is None or question is None:
         return None
-    status = RequestStatus(state.decode().partition(" ")[0])
-    answered = data.get(f"{place}.{Part.ANSWER}".encode())
+    word, _, _ = state.decode().partition(" ")
+    status = RequestStatus(word)
+    field = f"{place}.{Part.ANSWER}"
+    answered = data.get(field.encode())
     if answered is None:
         return StoredRequest(name, status, question)
     since, _, answer, by = answered.decode(errors="replace").split("\n", 3)
     return StoredRequest(name, status, question, int(since), answer, by)
 
 
-def _receipt(data: Fields, field: str) -> Receipt | None:
-    text = data.get(field.encode())
+def _receipt(text: bytes | None) -> Receipt | None:
     return None if text is None else Receipt.parse(text)
 
 

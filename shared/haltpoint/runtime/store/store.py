@@ -268,10 +268,10 @@ class Store:
 def new_chain_id() -> str:
     """A uuid7 in hex: unique, and in the order of time."""
     moment = time.time_ns() // 1_000_000
-    number = (moment << 80) | secrets.randbits(80)
-    number = number & ~(0xF << 76) | (0x7 << 76)
-    number = number & ~(0x3 << 62) | (0x2 << 62)
-    return f"{number:032x}"
+    first = secrets.randbits(12)
+    last = secrets.randbits(62)
+    variant = 0b10 << 62
+    return f"{moment:012x}7{first:03x}{variant | last:016x}"
 
 
 def foreign_chain_id(message: TaskSubmitted) -> str:

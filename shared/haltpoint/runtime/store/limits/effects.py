@@ -34,6 +34,11 @@ _NOTHING_HAPPENED: Final = frozenset(
 )
 """Refusals of a tool: it says so of its own call."""
 
+_KEPT: Final = 30 * 86_400_000
+"""Ms for which an effect is remembered."""
+
+_RECORD: Final = ("owner", "n", "at", "until", "state", "says")
+
 
 class Standing(StrEnum):
     """What is known of an effect that another action has reserved."""
@@ -56,9 +61,6 @@ class Reservation:
     at: int
     until: int = 0
     """The moment (ms) from which its call cannot run any more."""
-    done: bool = False
-    says: str = ""
-    """The line of the deed, when it is done."""
 
 
 @value
@@ -119,7 +121,8 @@ def standing_of(action: StoredAction | None, *, lives: bool, late: bool) -> tupl
     standing = standing_of_outcome(outcome, metadata.deed, tried_before=tried_before)
     if standing is Standing.UNKNOWN and lives and metadata.again:
         return Standing.UNDER_WAY, ""
-    if standing is Standing.IN_DOUBT and (action.resolution is not None or not lives):
+    resolved = action.resolution is not None or not lives
+    if standing is Standing.IN_DOUBT and resolved:
         return Standing.UNKNOWN, ""
     return standing, metadata.deed.says if metadata.deed else ""
 
@@ -148,41 +151,41 @@ class EffectStore:
         A deed that is done and not yet on record is put there.
         """
         key = self._topology.key_of("effect", digest)
-        record, (seconds, _) = await asyncio.gather(
-            self._calls.call("HMGET", key, "owner", "n", "at", "until", "state", "says"),
-            self._calls.call("TIME"),
-        )
-        if record[0] is None or record[0].decode() == action:
+        fields = self._calls.call("HMGET", key, *_RECORD)
+        record, (seconds, _) = await asyncio.gather(fields, self._calls.call("TIME"))
+        if record[0] is None:
             return None
-        owner, n, at, until, state, says = (text.decode(errors="replace") for text in record)
-        done = state == Standing.DONE
-        reservation = Reservation(owner, int(n), int(at), int(until), done, says)
-        if done:
+        owner, n, at, until, state, says = [text.decode(errors="replace") for text in record]
+        if owner == action:
+            return None
+        reservation = Reservation(owner, int(n), int(at), int(until))
+        if state == Standing.DONE:
             return Prior(reservation, Standing.DONE, says)
-        standing, says = await self._standing(reservation, int(seconds) * 1000)
+        now = int(seconds) * 1000
+        standing, says = await self._standing(reservation, now)
         if standing is Standing.DONE:
-            ttl = max(1, await self._calls.call("PTTL", key))
             own = OwnEffect(digest, reservation.n)
-            await self.settle(own, owner, Standing.DONE, says, ttl / 1000)
+            await self.settle(own, owner, standing, says)
         return Prior(reservation, standing, says)
 
     async def _standing(self, reservation: Reservation, now: int) -> tuple[Standing, str]:
         owner = reservation.owner
-        chain, name = chain_of(owner), local(owner)
+        chain = chain_of(owner)
+        name = local(owner)
         # In one command: an action that was sent in a chain that is over has not begun.
-        head, data = await asyncio.gather(
-            self._reader.head(chain, name, Head.STATUS), self._reader.data(chain, *action_parts(name))
-        )
-        status = head.get(Head.STATUS.encode())
+        head = self._reader.head(chain, name, Head.STATUS)
+        data = self._reader.data(chain, *action_parts(name))
+        fields, texts = await asyncio.gather(head, data)
+        status = fields.get(Head.STATUS.encode())
         lives = status is not None and not ChainStatus(status.decode()).final
-        return standing_of(action_of(owner, head, data), lives=lives, late=now > reservation.until)
+        action = action_of(owner, fields, texts)
+        return standing_of(action, lives=lives, late=now > reservation.until)
 
     async def reserve(
         self,
         digest: str,
         action: str,
         seconds: float,
-        ttl: float,
         over: Reservation | None = None,
         *,
         keep: bool,
@@ -194,13 +197,13 @@ class EffectStore:
         """
         judged = "" if over is None else over.n
         run = round((seconds + self._lease) * 1000)
-        args = (digest, action, judged, int(keep), run, round(ttl * 1000))
+        args = (digest, action, judged, int(keep), run, _KEPT)
         partition = self._topology.partition(digest)
-        reply = await self._functions.call("reserve_effect", partition, *args)
-        return OwnEffect(digest, int(reply[1])) if reply[0] == 1 else None
+        taken, *n = await self._functions.call("reserve_effect", partition, *args)
+        return OwnEffect(digest, *n) if taken else None
 
-    def settle(self, own: OwnEffect, action: str, standing: Standing, says: str, ttl: float) -> "asyncio.Future[Any]":
+    def settle(self, own: OwnEffect, action: str, standing: Standing, says: str) -> "asyncio.Future[Any]":
         """The effect is `DONE`, or `FREE` again."""
-        args = (own.digest, action, own.n, standing.value, says, round(ttl * 1000))
+        args = (own.digest, action, own.n, standing.value, says, _KEPT)
         partition = self._topology.partition(own.digest)
         return self._functions.call("settle_effect", partition, *args)

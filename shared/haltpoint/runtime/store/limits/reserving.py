@@ -53,6 +53,13 @@ def words_of(limit: Limit, tool: str, tenant: str | None) -> str:
     return f"the {limit.kind} {limit}{whose} of {tool}"
 
 
+def _sizes(limit: Limit) -> tuple[float, int]:
+    """The ms from one call to the next, and the calls that may begin together."""
+    if limit.kind is LimitKind.RATE:
+        return limit.seconds * 1000 / limit.calls, limit.burst
+    return 0.0, limit.calls
+
+
 class LimitStore:
     """A worker's side of the limits.
 
@@ -69,20 +76,19 @@ class LimitStore:
 
         A call has no place in a line that ends after its `deadline` (ms since the epoch).
         """
-        times = (round(PATIENCE * 1000), self._lease, deadline)
-        args: list[Argument] = [action, caller, *times]
+        patience = round(PATIENCE * 1000)
+        args: list[Argument] = [action, caller, patience, self._lease, deadline]
         for limit in spec.recovery.limits:
-            size, every = limit.calls, 0.0
-            if limit.kind is LimitKind.RATE:
-                size, every = limit.burst, limit.seconds * 1000 / limit.calls
             name = name_of(limit, spec.name, tenant)
-            args += (limit.kind.value, name, every, size, words_of(limit, spec.name, tenant))
-        turn, ms, words = await self._call("reserve", spec.queue, spec.queue, *args)
-        return Reserved(Turn(turn.decode()), ms / 1000, words.decode(errors="replace"))
+            words = words_of(limit, spec.name, tenant)
+            args += (limit.kind.value, name, *_sizes(limit), words)
+        turn, ms, why = await self._call("reserve", spec.queue, spec.queue, *args)
+        return Reserved(Turn(turn.decode()), ms / 1000, why.decode(errors="replace"))
 
     def rest(self, queue: str, action: str, seconds: float, words: str) -> "asyncio.Future[Any]":
         """Let people see that a call comes back in so many seconds, and why."""
-        return self._call("rest", queue, queue, action, round(seconds * 1000), words)
+        ms = round(seconds * 1000)
+        return self._call("rest", queue, queue, action, ms, words)
 
     def give_back(self, place: Place, seconds: float) -> "asyncio.Future[Any]":
         """Free the places of a call that has ended after so many seconds."""
@@ -96,7 +102,8 @@ class LimitStore:
             args = queues.setdefault(place.queue, [self._lease])
             for name in place.names:
                 args += (name, place.caller)
-        await asyncio.gather(*(self._call("renew", queue, *args) for queue, args in queues.items()))
+        calls = [self._call("renew", queue, *args) for queue, args in queues.items()]
+        await asyncio.gather(*calls)
 
     def _call(self, name: str, queue: str, *args: Argument) -> "asyncio.Future[Any]":
         return self._functions.call(name, self._topology.partition(queue), *args)
