@@ -1,6 +1,7 @@
 """Fields of chains, read in the commands that are ready together."""
 
 import asyncio
+from collections.abc import Iterable
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.runtime.store.rows import Fields, Key, StoredAction, action_of, action_parts, local
@@ -22,6 +23,10 @@ class ChainReader:
     async def data(self, chain: str, *names: str) -> Fields:
         """The fields of `data:<id>`."""
         return await self._fields(Key.DATA, chain, names)
+
+    async def heads(self, chains: Iterable[str], *names: str) -> list[Fields]:
+        """These fields of `chain:<id>`, of each of these chains."""
+        return await asyncio.gather(*(self.head(chain, *names) for chain in chains))
 
     async def action(self, action: str) -> StoredAction | None:
         """An action, if it is there."""

@@ -208,7 +208,7 @@ class ReceiptStore:
     async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
         """For each whether its chain was cancelled, or will be when its running calls have stopped."""
         chains = [chain_of(lease.action_id) for lease in leases]
-        heads = await asyncio.gather(*(self._reader.head(chain, Head.STATUS, Head.RESUME) for chain in chains))
+        heads = await self._reader.heads(chains, Head.STATUS, Head.RESUME)
         return [b"cancelled" in head.values() for head in heads]
 
     async def release(self, lease: Lease) -> bool:

@@ -67,7 +67,8 @@ def view_of(record: ChainRecord) -> ChainView:
     )
     routed = tuple(_routed(details) for details in told[FactType.CHAIN_ROUTED])
     dropped = tuple(_dropped(details) for details in told[FactType.ACTION_NEVER_EXECUTED])
-    of_plan, of_answer = (violations.get(place, ()) for place in ("plan", "answer"))
+    of_plan = violations.get("plan", ())
+    of_answer = violations.get("answer", ())
     current = _current(record)
     sentences = [
         *_progress(record, steps),
@@ -108,7 +109,8 @@ def answer_of(record: ChainRecord) -> FinalAnswer:
         text = end.error.message
     elif not text and record.status is ChainStatus.CANCELLED:
         text = record.phrases.stopped
-    if record.head.get("origin") != PlanOrigin.LITERAL.value or action_of(record.id) is not None:
+    is_literal = record.head.get("origin") == PlanOrigin.LITERAL.value
+    if not is_literal or action_of(record.id) is not None:
         return FinalAnswer(text=text, deeds=end.deeds, not_done=end.not_done)
     return answer(text, actions_of(record), (), end.not_done, record.spec, record.phrases)
 
@@ -116,8 +118,11 @@ def answer_of(record: ChainRecord) -> FinalAnswer:
 def actions_of(record: ChainRecord) -> list[Action]:
     """The actions of a chain that is over, as the core has them."""
     steps = {step.id: index for index, (step, _) in enumerate(record.steps)}
-    places = [steps[local(name).rpartition(".")[0]] for name in record.actions]
-    return [decode_action(*action, ActionStatus.DONE) for action in zip(record.actions.values(), places, strict=True)]
+    actions: list[Action] = []
+    for name, stored in record.actions.items():
+        step, _, _ = local(name).rpartition(".")
+        actions.append(decode_action(stored, steps[step], ActionStatus.DONE))
+    return actions
 
 
 def under_way(record: ChainRecord) -> StoredAction | None:
@@ -175,8 +180,8 @@ def _stopped(cancelled: Sequence[Details]) -> str | None:
     """By whom and why a cancelled chain was stopped, as far as they said it."""
     if not cancelled:
         return None
-    by, reason = cancelled[0]["by"], cancelled[0]["reason"]
-    parts = [f"by {by}" if by else "", reason]
+    by = cancelled[0]["by"]
+    parts = [f"by {by}" if by else "", cancelled[0]["reason"]]
     return ": ".join(filter(None, parts)) or None
 
 
@@ -222,7 +227,8 @@ def _progress(record: ChainRecord, steps: Sequence[StepView]) -> Iterable[str]:
 
 def _dropped_in_words(number: int) -> Iterable[str]:
     if number:
-        yield f"{count(number, 'call')} {'was' if number == 1 else 'were'} never executed."
+        were = "was" if number == 1 else "were"
+        yield f"{count(number, 'call')} {were} never executed."
 
 
 def _waits_for(
@@ -239,4 +245,5 @@ def _waits_for(
     if record.waiting is not None:
         yield f"{record.waiting.message}. {record.waiting.hint}."
     if current is not None and current.resting is not None:
-        yield f"{current.tool} {runs_again(current.resting.until)}: {current.resting.why}"
+        rest = current.resting
+        yield f"{current.tool} {runs_again(rest.until)}: {rest.why}"

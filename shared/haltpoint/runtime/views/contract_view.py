@@ -47,8 +47,9 @@ def _correct(found: _Entries, details: dict[str, Any]) -> None:
             if same and "correction" not in entry:
                 entry["correction"] = details.get("message", "")
                 return
-    correction = details.get("message", "")
-    found[places[0]].append({**details, "place": places[0], "correction": correction})
+    first = places[0]
+    alone = {**details, "place": first, "correction": details.get("message", "")}
+    found[first].append(alone)
 
 
 def place_of(chain_id: str, thought: str) -> str:

@@ -26,7 +26,8 @@ class History:
     async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
         """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask which one is meant."""
         now = datetime.now(UTC)
-        counts = await self._counted(int(now.timestamp()) // _DAY, days)
+        today = int(now.timestamp()) // _DAY
+        counts = await self._counted(today, days)
         by_tool = _by_name(counts, "tool")
         for tool in by_tool.keys() & set(clarifying):
             by_tool[tool]["direct"] = _direct(by_tool[tool])
@@ -62,8 +63,8 @@ def _by_name(counts: Mapping[str, int], by: str) -> dict[str, dict[str, int]]:
 
 def _direct(counted: Mapping[str, int]) -> int:
     """How often the tool found the one that was meant by itself."""
-    calls = counted.get("calls", 0)
-    return calls - counted.get("failures", 0) - counted.get("clarified", 0)
+    asked_or_failed = counted.get("failures", 0) + counted.get("clarified", 0)
+    return counted.get("calls", 0) - asked_or_failed
 
 
 def _rows(by_name: Mapping[str, Mapping[str, int]]) -> tuple[StatsRow, ...]:

@@ -52,12 +52,14 @@ class LogLine:
     def parse(cls, chain_id: str, number: int, text: str | bytes) -> "LogLine":
         """Read a line as it is stored; `number` is its index in the list."""
         line = decode_line(chain_id, text)
-        return cls(number, line["at"], line["type"], line.get("ref"), tuple(line["facts"]))
+        facts = tuple(line["facts"])
+        return cls(number, line["at"], line["type"], line.get("ref"), facts)
 
     @property
     def place(self) -> str:
         """The id of its last fact; of a line without any the id that its first would have."""
-        return f"{self.number}.{max(len(self.facts) - 1, 0)}"
+        last = max(len(self.facts) - 1, 0)
+        return f"{self.number}.{last}"
 
     def events(self) -> Iterator[EventView]:
         """The line's facts under their ids `<line>.<fact>`."""

@@ -46,8 +46,9 @@ async def page(
 
 async def _newest(calls: AutoPipeline, keys: Sequence[str], cursor: str | None, limit: int) -> list[_Place]:
     """The `limit` highest places behind a cursor, over these indexes."""
-    found = await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys))
-    places = [place for each in found for place in each]
+    places: list[_Place] = []
+    for found in await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys)):
+        places += found
     return sorted(places, reverse=True)[:limit]
 
 

@@ -90,9 +90,9 @@ async def _read(redis: Redis, topology: Topology, name: str, services: Sequence[
         (seconds, us), resting, why, *streams = await pipe.execute()
     running = sum(pending["pending"] for pending in streams[1::2])
     waiting = max(0, sum(streams[0::2]) - running)
-    left_over = sum(service["left_over"] for service in services if name in _left_over(service))
+    left_over = [service["left_over"] for service in services if name in _left_over(service)]
     now = seconds * 1000 + us / 1000
-    return QueueState(name, waiting, running, _resting(resting, why, now), left_over)
+    return QueueState(name, waiting, running, _resting(resting, why, now), sum(left_over))
 
 
 def _left_over(service: dict[str, Any]) -> Sequence[str]:
@@ -105,7 +105,8 @@ def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Res
     for action, moment in calls:
         if moment >= now - _LATE and action in why:
             words = why[action].decode(errors="replace")
-            moments[words].append(max(0.0, (moment - now) / 1000))
+            seconds = (moment - now) / 1000
+            moments[words].append(max(0.0, seconds))
     rows = [Resting(words, len(found), round(min(found), 3)) for words, found in moments.items()]
     return tuple(sorted(rows, key=lambda row: (-row.calls, row.why)))
 
@@ -137,7 +138,8 @@ async def _waiting(redis: Redis, topology: Topology, queue: str) -> tuple[int, f
         (seconds, us), *replies = await pipe.execute()
     oldest = [_moment(entries[0][0]) for entries in replies[1::2] if entries]
     now = seconds + us / 1e6
-    return sum(replies[0::2]), now - min(oldest, default=now)
+    waited = now - min(oldest, default=now)
+    return sum(replies[0::2]), waited
 
 
 def _streams(topology: Topology, queue: str) -> list[str]:

@@ -60,8 +60,7 @@ class Records:
         if Head.VERSION.encode() not in head:
             await self.refuse(chain_id, visible_to)
             return None
-        task = data.get(Data.TASK.encode())
-        if task is None or not visible_to(msgspec.json.decode(task, type=Named).tenant):
+        if not visible(data, visible_to):
             return None
         log = tuple(LogLine.parse(chain_id, number, line) for number, line in enumerate(lines))
         return await self._whole(_record(chain_id, head, data, log), visible_to)
@@ -100,10 +99,20 @@ class Records:
         return {tool.spec.name: tool.spec for tool in listed}
 
 
+def visible(data: rows.Fields, visible_to: VisibleTo) -> bool:
+    """Whether there is a task, and this reader sees its chain."""
+    task = data.get(Data.TASK.encode())
+    if task is None:
+        return False
+    named = msgspec.json.decode(task, type=Named)
+    return visible_to(named.tenant)
+
+
 def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogLine, ...]) -> ChainRecord:
     """The chain out of its keys."""
-    written, end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
-    task, plan = as_worked_on(written, msgspec.json.decode(data[Data.TASK.encode()], type=Task))
+    given = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
+    written = data.get(Data.PLAN.encode())
+    task, plan = as_worked_on(written, given)
     runs = decode_steps(head)
     actions = [rows.action_of(name, head, data) for name in _actions(chain_id, plan, [run.actions for run in runs])]
     requests = [rows.request_of(name, head, data) for name in asked_ids(chain_id, head)]
@@ -116,7 +125,7 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
         plan=plan,
         kept=stored_plan(written),
         runs=runs,
-        end=json.loads(end) if end else {},
+        end=json.loads(data.get(Data.END.encode(), b"{}")),
         log=log,
         actions={action.id: action for action in actions if action is not None},
         requests={request.id: request for request in requests if request is not None},

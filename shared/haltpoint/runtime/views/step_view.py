@@ -133,5 +133,6 @@ def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
         rest = record.kept.resting.get(action)
         if rest is not None and rest.until:
             error = rest.outcome.error
-            return RestingView(until=None if held else moment(rest.until), why=error.message if error else "")
+            until = None if held else moment(rest.until)
+            return RestingView(until=until, why=error.message if error else "")
     return None

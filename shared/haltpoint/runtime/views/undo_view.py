@@ -54,7 +54,9 @@ def undoing(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collecti
 def _lists(chain: ChainView, fates: Mapping[str, _Fate], tools: Collection[str]) -> UndoView:
     """What is open, what is undone and what stays of a chain, the last deed first."""
     answer = chain.answer or FinalAnswer()
-    undoes, undone, left = list[Deed](), list[Deed](), list[LeftView]()
+    undoes: list[Deed] = []
+    undone: list[Deed] = []
+    left: list[LeftView] = []
     for deed in sorted(answer.deeds, key=attrgetter("at")):
         fate = fates.get(deed.action_id, _Fate.OPEN)
         if fate is _Fate.UNDONE:
@@ -65,7 +67,8 @@ def _lists(chain: ChainView, fates: Mapping[str, _Fate], tools: Collection[str])
             undoes.append(deed)
         else:
             left.append(_left(deed, WhyLeft.NO_UNDO))
-    left += [_left(call, WhyLeft.IN_DOUBT) for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
+    doubtful = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
+    left += [_left(call, WhyLeft.IN_DOUBT) for call in doubtful]
     last_first = undoes[::-1]
     return UndoView(chain_id=None, undoes=tuple(last_first[:MAX_STEPS]), undone=tuple(undone[::-1]), left=tuple(left))
 
@@ -79,7 +82,9 @@ def _fates(before: Sequence[ChainView]) -> dict[str, _Fate]:
     fates: dict[str, _Fate] = {}
     for undo in before:
         for step in undo.steps:
-            fates |= {str(action.arguments["action_id"]): _fate(action, undo) for action in step.actions}
+            for action in step.actions:
+                deed = str(action.arguments["action_id"])
+                fates[deed] = _fate(action, undo)
     return fates
 
 

@@ -28,10 +28,10 @@ from haltpoint.runtime.store.rows import request_of as stored_request
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view
-from haltpoint.runtime.views.log_view import LogLine, place_of
+from haltpoint.runtime.views.log_view import LogLine, Place, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.queues import unserved
-from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts
+from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts, visible
 from haltpoint.runtime.views.record import ChainRecord, Named
 from haltpoint.runtime.views.request_view import Background, question_of, request_of
 from haltpoint.runtime.views.undo_view import Undoing, undoing
@@ -63,6 +63,10 @@ class LogSlice:
 
     over: bool
     """The chain had ended, or was gone, before the log was read: its own lines are all written."""
+
+    def behind(self, place: Place) -> list[EventView]:
+        """The events behind a place."""
+        return [event for event in self.events if place_of(event.id) > place]
 
 
 _HEADER: Final = (Head.STATUS, Head.TRACE, Head.VERSION)
@@ -113,15 +117,16 @@ class Views:
         fields, data = await asyncio.gather(
             self._chains.head(chain_id, *_HEADER), self._chains.data(chain_id, Data.TASK)
         )
-        head, task = texts(fields), data.get(Data.TASK.encode())
+        head = texts(fields)
         if Head.STATUS not in head:
             return None
         if Head.VERSION not in head:
             await self._records.refuse(chain_id, visible_to)
             return None
-        if not task or not visible_to(msgspec.json.decode(task, type=Named).tenant):
+        if not visible(data, visible_to):
             return None
-        return ChainHeader(ChainStatus(head[Head.STATUS]), head.get(Head.TRACE) or None)
+        status = ChainStatus(head[Head.STATUS])
+        return ChainHeader(status, head.get(Head.TRACE) or None)
 
     async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
         """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
@@ -153,27 +158,22 @@ class Views:
         self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, visible_to: VisibleTo
     ) -> Page[RequestView]:
         """Questions in one state: open ones by priority and newest first, others by the chains that changed last."""
+        is_open = status is RequestStatus.OPEN
 
-        def fits(view: RequestView) -> bool:
-            return view.status is status and kind in (None, view.kind)
+        async def shown(members: list[str]) -> list[list[RequestView]]:
+            asked = [[request] for request in members]
+            if not is_open:
+                asked = list(map(asked_ids, members, await self._chains.heads(members, Head.ASKED)))
+            views = await asyncio.gather(*(self._requests(requests, visible_to) for requests in asked))
+            return [[view for view in found if view.status is status and kind in (None, view.kind)] for found in views]
 
-        async def of_questions(requests: list[str]) -> list[list[RequestView]]:
-            views = await asyncio.gather(*(self._request(request, visible_to) for request in requests))
-            return [[view] if view is not None and fits(view) else [] for view in views]
-
-        async def of_chains(chain_ids: list[str]) -> list[list[RequestView]]:
-            heads = await asyncio.gather(*(self._chains.head(chain_id, Head.ASKED) for chain_id in chain_ids))
-            questions = map(asked_ids, chain_ids, heads)
-            views = await asyncio.gather(*(self._requests(requests, visible_to) for requests in questions))
-            return [list(filter(fits, found)) for found in views]
-
-        if status is RequestStatus.OPEN:
-            return await page(self._calls, self._topology, ["index:requests"], cursor, limit, limit, of_questions)
-        return await page(self._calls, self._topology, _indexes(None), cursor, limit, 100, of_chains)
+        names = ["index:requests"] if is_open else _indexes(None)
+        step = limit if is_open else 100
+        return await page(self._calls, self._topology, names, cursor, limit, step, shown)
 
     async def open_requests(self, chain_ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
         """The open questions of these chains and of the chains below them."""
-        heads = await asyncio.gather(*(self._chains.head(chain_id, Head.STATUS) for chain_id in chain_ids))
+        heads = await self._chains.heads(chain_ids, Head.STATUS)
         records: list[ChainRecord] = []
         for chain_id, head in zip(chain_ids, heads, strict=True):
             lives = bool(head) and not _is_over(head)
@@ -194,14 +194,14 @@ class Views:
         """
         place = place_of(after)
         part = await self.log(chain_id, place[0], lines + 1)  # the line of `after` may have more events
-        news = [event for event in part.events if place_of(event.id) > place]
-        return replace(part, events=await self.with_answer(chain_id, news))
+        events = await self.with_answer(chain_id, part.behind(place))
+        return replace(part, events=events)
 
     async def is_behind(self, chain_id: str, after: str) -> bool:
         """Whether the log has anything behind the place `after`."""
         place = place_of(after)
         part = await self.log(chain_id, place[0], 1)
-        return part.more or any(place_of(event.id) > place for event in part.events)
+        return part.more or bool(part.behind(place))
 
     async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
         """At most `count` lines of the log, from the line `first` on, as they are stored."""
@@ -260,12 +260,11 @@ class Views:
             self._chains.head(chain_id, name, Head.VERSION),
             self._chains.data(chain_id, Data.TASK, *request_parts(name)),
         )
-        stored, task = stored_request(request, head, data), data.get(Data.TASK.encode())
-        if stored is None or task is None or Head.VERSION.encode() not in head:
+        stored = stored_request(request, head, data)
+        is_ours = Head.VERSION.encode() in head
+        if stored is None or not is_ours or not visible(data, visible_to):
             return None
-        about = msgspec.json.decode(task, type=Task)
-        if not visible_to(about.tenant):
-            return None
+        about = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
         question = question_of(stored)
         background = await self._background(stored.chain_id, about, question)
         return request_of(question, stored, about, background)
@@ -285,11 +284,11 @@ class Views:
     async def _summary(self, chain_id: str, visible_to: VisibleTo) -> ChainSummary | None:
         """A line of the list; None: the chain is gone, or this reader does not see it."""
         head, data = await asyncio.gather(self._chains.head(chain_id), self._chains.data(chain_id, Data.TASK, Data.END))
-        task, end = data.get(Data.TASK.encode()), data.get(Data.END.encode(), b"{}")
-        named = msgspec.json.decode(task or b"{}", type=Named)
-        if task is None or not head or not visible_to(named.tenant):
+        if not head or not visible(data, visible_to):
             return None
-        return chain_view.summary_of(chain_id, texts(head), named, json.loads(end))
+        named = msgspec.json.decode(data[Data.TASK.encode()], type=Named)
+        end = json.loads(data.get(Data.END.encode(), b"{}"))
+        return chain_view.summary_of(chain_id, texts(head), named, end)
 
 
 def _is_over(head: Fields) -> bool:
