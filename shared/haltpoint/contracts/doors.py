@@ -14,8 +14,7 @@ from textwrap import dedent
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Meta
-from msgspec.structs import fields
+from msgspec import NODEFAULT, Meta, structs
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, create_model
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
@@ -75,25 +74,24 @@ def in_full(value: Contract) -> Any:
 def schema_of(kind: type[Contract], source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
     """How pydantic reads, writes and describes a class of ours."""
     model = _model_of(source)
-    defaults = {name: one.default for name, one in model.model_fields.items()}
+    defaults = {name: declared.default for name, declared in model.model_fields.items()}
 
     def read(raw: Any, validated: Callable[[Any], BaseModel]) -> Contract:
         if isinstance(raw, kind):
             return raw
-        said = validated(kind.arriving(raw))
+        given = validated(kind.arriving(raw))
+        values = {name: getattr(given, name) for name in given.model_fields_set}
         # What equals its default is the default, so that the same task always has the same text.
-        given = {name: one for name in said.model_fields_set if (one := getattr(said, name)) != defaults[name]}
-        return kind(**given)
+        said = {name: value for name, value in values.items() if value != defaults[name]}
+        return kind(**said)
 
     def write(value: Contract, written: Callable[[Any], Any]) -> Any:
-        return written(model.model_construct(**{name: getattr(value, name) for name in kind.__struct_fields__}))
+        values = structs.asdict(value)
+        return written(model.model_construct(**values))
 
     inner = handler.generate_schema(model)
-    return core_schema.no_info_wrap_validator_function(
-        read,
-        inner,
-        serialization=core_schema.wrap_serializer_function_ser_schema(write, schema=inner),
-    )
+    serialization = core_schema.wrap_serializer_function_ser_schema(write, schema=inner)
+    return core_schema.no_info_wrap_validator_function(read, inner, serialization=serialization)
 
 
 def target_mark(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -104,8 +102,9 @@ def target_mark(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
 @cache
 def _model_of(source: Any) -> type[BaseModel]:
     kind = get_origin(source) or source
+    form = kind.__struct_config__
     config = ConfigDict(
-        extra="forbid" if kind.__struct_config__.forbid_unknown_fields else "ignore",
+        extra="forbid" if form.forbid_unknown_fields else "ignore",
         serialize_by_alias=True,
         validate_by_name=True,
         validate_by_alias=True,
@@ -113,33 +112,44 @@ def _model_of(source: Any) -> type[BaseModel]:
         json_schema_extra=lambda schema: describe(schema, kind),
     )
     declared: dict[str, Any] = {}
-    if tag := kind.__struct_config__.tag:
-        declared["type"] = (Literal[tag], tag)
-    for one in fields(source):
-        field = Field(alias=None if one.encode_name == one.name else one.encode_name)
-        if one.default_factory is not NODEFAULT:
-            field = Field(alias=field.alias, default_factory=one.default_factory)
-        elif one.default is not NODEFAULT:
-            field = Field(alias=field.alias, default=one.default)
-        declared[one.name] = (_with_limits(one.type), field)
-    name = kind.__qualname__.rpartition("<locals>.")[2].replace(".", "")  # ToolCompleted.Data: ToolCompletedData
+    if form.tag:
+        declared["type"] = (Literal[form.tag], form.tag)
+    for field in structs.fields(source):
+        declared[field.name] = (_with_limits(field.type), _field_of(field))
+    local_name = kind.__qualname__.rpartition("<locals>.")[2]
+    name = local_name.replace(".", "")  # ToolCompleted.Data: ToolCompletedData
     return create_model(name, __config__=config, __module__=kind.__module__, __doc__=kind.__doc__, **declared)
+
+
+def _field_of(field: structs.FieldInfo) -> Any:
+    """The field with its default and its name on the wire."""
+    said: dict[str, Any] = {}
+    if field.encode_name != field.name:
+        said["alias"] = field.encode_name
+    if field.default_factory is not NODEFAULT:
+        said["default_factory"] = field.default_factory
+    elif field.default is not NODEFAULT:
+        said["default"] = field.default
+    return Field(**said)
 
 
 def _with_limits(hint: Any) -> Any:
     """The type with msgspec's limits as pydantic knows them."""
-    origin, args = get_origin(hint), get_args(hint)
+    origin, inside = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        marks = (_limits(mark) if isinstance(mark, Meta) else mark for mark in hint.__metadata__)
+        marks = map(_limits, hint.__metadata__)
         return Annotated[(_with_limits(hint.__origin__), *marks)]
     if origin in (Union, UnionType):
-        return reduce(or_, map(_with_limits, args))
-    if origin is None or not args or origin.__module__ != "builtins":
+        return reduce(or_, map(_with_limits, inside))
+    if not inside or origin.__module__ != "builtins":
         return hint
-    return origin[tuple(_with_limits(one) for one in args)]
+    return origin[tuple(map(_with_limits, inside))]
 
 
-def _limits(mark: Meta) -> Any:
+def _limits(mark: Any) -> Any:
+    if not isinstance(mark, Meta):
+        return mark
     if mark.extra is not None:
         return SkipJsonSchema()  # type: ignore[type-arg]
-    return Field(**{name: limit for name in _LIMITS if (limit := getattr(mark, name)) is not None})
+    limits = {name: getattr(mark, name) for name in _LIMITS}
+    return Field(**{name: limit for name, limit in limits.items() if limit is not None})

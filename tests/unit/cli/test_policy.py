@@ -61,5 +61,5 @@ def test_c2_all_that_is_wrong_with_a_file_is_named_at_once(tmp_path: Path) -> No
     words = " ".join(found.stderr.split())
     assert words.startswith("HP-004")
     assert "strike is not a key; did you mean strikes?" in words
-    assert "pattern 'deploy'.pattern: '(deploy' is not a regular expression" in words
+    assert "pattern 'deploy'.pattern: '(deploy' is no regular expression" in words
     assert "pattern 'file-write'.tool is not a key; did you mean tools?" in words

@@ -132,34 +132,56 @@ def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
 
 
 def answer_fault(
-    answer: Answer, kind: RequestKind, option_ids: frozenset[str], *, step: bool = True, form: bool = False
+    answer: Answer,
+    kind: RequestKind,
+    option_ids: frozenset[str],
+    *,
+    step: bool = True,
+    form: bool = False,
 ) -> str | None:
     """Why this answer does not fit the question, in words for the person; None when it fits.
 
     `step`: the question is about a step. `form`: it asks for a value of a schema, which is checked elsewhere.
     """
-    decision = answer.decision
     if answer.kind is not kind:
         return f"this is a {kind.value} request, not a {answer.kind.value} request"
-    if decision not in choices(kind, step=step):
-        allowed = ", ".join(sorted(choice.value for choice in choices(kind, step=step)))
-        return f"{decision.value!r} cannot be decided here; choose one of: {allowed}"
-    if answer.for_ is not None and decision is not Choice.APPROVE:
+    allowed = choices(kind, step=step)
+    if answer.decision not in allowed:
+        known = ", ".join(sorted(allowed))
+        return f"{answer.decision.value!r} cannot be decided here; choose one of: {known}"
+    if answer.decision is Choice.APPROVE:
+        return None
+    if answer.for_ is not None:
         return "`for` says how far an approval goes; give it with approve"
-    if answer.arguments is not None and decision is not Choice.APPROVE:
+    if answer.arguments is not None:
         return "`arguments` are those of an approval; give them with approve"
-    if decision is Choice.SELECT and answer.option_id is None:
-        return f"say which option in `option_id`, one of: {', '.join(sorted(option_ids))}; or decide otherwise"
-    if decision is Choice.SELECT and answer.option_id not in option_ids:
-        return f"{answer.option_id!r} is not one of the options; choose one of: {', '.join(sorted(option_ids))}"
-    if decision is Choice.REPHRASE and not answer.text.strip():
-        return "give the new wording in `text`"
-    if decision is Choice.SKIP and not answer.text.strip():
-        return "say in `text` why the step is not needed"
-    if decision is Choice.MANUAL and answer.value is None and not answer.text.strip():
-        return "give the result in `value`, or in `text` where words are wanted"
-    if decision is Choice.ANSWER and form and answer.value is None:
-        return "answer with a `value` that fits the schema"
-    if decision is Choice.ANSWER and not form and not answer.text.strip():
-        return "answer with `text`"
+    if answer.decision is Choice.SELECT:
+        return _option_fault(answer.option_id, option_ids)
+    return _what_lacks(answer, form=form)
+
+
+def _option_fault(option_id: str | None, option_ids: frozenset[str]) -> str | None:
+    if option_id in option_ids:
+        return None
+    known = ", ".join(sorted(option_ids))
+    if option_id is None:
+        return f"say which option in `option_id`, one of: {known}; or decide otherwise"
+    return f"{option_id!r} is not one of the options; choose one of: {known}"
+
+
+def _what_lacks(answer: Answer, *, form: bool) -> str | None:
+    """What the decision needs, and the answer does not give."""
+    no_words = not answer.text.strip()
+    no_value = answer.value is None
+    match answer.decision:
+        case Choice.REPHRASE if no_words:
+            return "give the new wording in `text`"
+        case Choice.SKIP if no_words:
+            return "say in `text` why the step is not needed"
+        case Choice.MANUAL if no_words and no_value:
+            return "give the result in `value`, or in `text` where words are wanted"
+        case Choice.ANSWER if form and no_value:
+            return "answer with a `value` that fits the schema"
+        case Choice.ANSWER if no_words and not form:
+            return "answer with `text`"
     return None
