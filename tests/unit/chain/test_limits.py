@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model import schemas
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import Policy, deadline_of
 from haltpoint.chain.model.needs import needed_actions
 from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
 from haltpoint.chain.model.state import Chain, ChainError, next_due
-from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.chain.model.statuses import ChainStatus, Code
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, plan, spec, tool_step
 from tests.support.forgetting import forget

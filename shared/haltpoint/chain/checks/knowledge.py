@@ -23,10 +23,8 @@ from haltpoint.chain.model.references import (
     scalars_at,
     write_json,
 )
-from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import PlanOrigin
+from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import action_of
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
@@ -142,8 +140,7 @@ class Known:
     @classmethod
     def of(cls, work: Work) -> Self:
         """What the chain of a decision knows."""
-        is_submitters = work.origin is PlanOrigin.LITERAL and action_of(work.id) is None
-        steps = work.steps if is_submitters else ()
+        steps = work.steps if is_submitters(work) else ()
         written = [[call.arguments for call in step.actions] for step in steps]
         words, answers = users_words(work), work.planning.answers
         return cls(words, work.receipts, work.task.context, answers, work.world.tools, written)

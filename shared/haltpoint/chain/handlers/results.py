@@ -6,20 +6,19 @@ is judged by its id alone, since nothing else of it may be readable: ids are nat
 waits for.
 """
 
-from dataclasses import replace
 from typing import Any, Final
 from zlib import crc32
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from haltpoint.chain.checks.calls import CheckedCall, Refuse
 from haltpoint.chain.checks.values import origin
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, Rest
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back

@@ -17,13 +17,12 @@ from haltpoint.chain.checks.bounds import (
 )
 from haltpoint.chain.checks.plans import drafted_faults, literal_faults, open_to_models
 from haltpoint.chain.checks.promises import dropped
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import StepRun
-from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
 from haltpoint.chain.turns.asking import ask_while_planning

@@ -6,7 +6,6 @@ from dataclasses import field
 from datetime import UTC
 from fnmatch import fnmatchcase
 from operator import add
-from typing import TypeVar
 
 from msgspec import structs
 
@@ -19,8 +18,6 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
-
-Said = TypeVar("Said")
 
 
 @value
@@ -70,11 +67,12 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
     """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds. A
     task's deadline without a time zone is read as UTC.
     """
-    limits = [now + int(one * 1000) for one in (policy.chain_timeout, task.budget.seconds) if one is not None]
-    if task.deadline is not None:
-        moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
-        limits.append(int(moment.timestamp() * 1000))
-    return min(limits)
+    seconds = policy.chain_timeout if task.budget.seconds is None else min(task.budget.seconds, policy.chain_timeout)
+    deadline = now + int(seconds * 1000)
+    if task.deadline is None:
+        return deadline
+    moment = task.deadline if task.deadline.tzinfo else task.deadline.replace(tzinfo=UTC)
+    return min(deadline, int(moment.timestamp() * 1000))
 
 
 def mode(task: Task, step: Step | None) -> Mode:
@@ -86,8 +84,9 @@ def mode(task: Task, step: Step | None) -> Mode:
 
 def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
     """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
-    unchecked = step.step_type is StepType.REASONING or mode is Mode.OFF
-    return "failed" if unkept else "skipped" if unchecked else "passed"
+    if unkept:
+        return "failed"
+    return "skipped" if step.step_type is StepType.REASONING or mode is Mode.OFF else "passed"
 
 
 def max_turns(task: Task, step: Step, policy: Policy) -> int:
@@ -108,28 +107,27 @@ def added(one: Spent, other: Spent) -> Spent:
 
 def used_up(budget: Budget, spent: Spent) -> str:
     """The first part of a budget of which nothing is left; "" when there is none."""
-    limits = ((name, getattr(budget, name)) for name in ("turns", "actions", "tokens", "cost"))
-    return next((name for name, limit in limits if limit is not None and getattr(spent, name) >= limit), "")
+    for name in ("turns", "actions", "tokens", "cost"):
+        limit = getattr(budget, name)
+        if limit is not None and getattr(spent, name) >= limit:
+            return name
+    return ""
 
 
 def treatment(rules: Treatments, tool: str) -> Treatment:
     """What a policy says of a tool: under its name, else under the first glob that fits; else a person is asked."""
     if isinstance(rules, Treatment):
         return rules
-    return _said_of(rules, tool) or Treatment.ASK
-
-
-def _said_of(rules: Mapping[str, Said], tool: str) -> Said | None:
-    """What is said of a tool: under its name, else under the first glob that fits."""
-    return rules.get(tool) or next((said for glob, said in rules.items() if fnmatchcase(tool, glob)), None)
+    fitting = [treatment for glob, treatment in rules.items() if fnmatchcase(tool, glob)]
+    return rules.get(tool) or next(iter(fitting), Treatment.ASK)
 
 
 def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:
     """The tools, with those internal that are blocked. Neither case, signs nor look-alikes make another name."""
+    names = set(map(_folded, blocked))
+    inside = {name: structs.replace(spec, internal=True) for name, spec in tools.items() if _folded(name) in names}
+    return {**tools, **inside}
 
-    def folded(name: str) -> str:
-        return re.sub(r"[\W_]", "", plain(name)).casefold()
 
-    names = set(map(folded, blocked))
-    found = (name for name in tools if names and folded(name) in names)
-    return {**tools, **{name: structs.replace(tools[name], internal=True) for name in found}}
+def _folded(name: str) -> str:
+    return re.sub(r"[\W_]", "", plain(name)).casefold()

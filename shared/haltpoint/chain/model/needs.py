@@ -8,8 +8,7 @@ bounds them.
 
 from collections.abc import Sequence
 
-from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Action, Chain, StepRun, keeps_all
+from haltpoint.chain.model.state import Action, Chain, StepRun, is_submitters
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, thought_id
 
@@ -18,57 +17,54 @@ BOUNDS = "bounds"
 
 
 def needed_actions(chain: Chain) -> tuple[str, ...]:
-    """The ids of the actions that a later decision may look at, in the order of the plan; worked out from head, plan
-    and steps alone.
+    """The ids of the actions that a later decision may look at, in the order of the plan.
+
+    It follows from head, plan and steps alone.
     """
-    if chain.plan is None or chain.status.final:
-        return ()
-    found: list[str] = []
-    for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True)):
-        numbers = set(range(1, run.actions + 1))
-        if not keeps_all(chain):
-            keeps = run.last_ok and result_needed(chain.runs, chain.graph, index)
-            numbers = {*run.pending, *((run.last_ok,) if keeps and chain.failing is None else ())}
-        found += (action_id(chain.id, step.id, number) for number in sorted(numbers))
-    return tuple(found)
+    needed: list[str] = []
+    steps = () if chain.plan is None or chain.status.final else chain.plan.steps
+    for index, step in enumerate(steps):
+        numbers = range(1, chain.runs[index].actions + 1)
+        needed += [action_id(chain.id, step.id, number) for number in numbers if _is_needed(chain, index, number)]
+    return tuple(needed)
 
 
 def kept_actions(chain: Chain) -> dict[str, Action]:
-    """Of the actions in memory those that a later decision may look at; the same ones that a load finds."""
-    if keeps_all(chain):
+    """Of the actions in memory those that a later decision may look at: the same that a load finds."""
+    if not is_submitters(chain):
         return chain.actions
-    return {name: action for name, action in chain.actions.items() if _is_kept(chain, action)}
+    actions = chain.actions.items()
+    return {name: action for name, action in actions if _is_needed(chain, action.step, action.number)}
 
 
-def _is_kept(chain: Chain, action: Action) -> bool:
-    run = chain.runs[action.step]
-    if action.number in run.pending:
+def _is_needed(chain: Chain, index: int, number: int) -> bool:
+    run = chain.runs[index]
+    if number in run.pending or not is_submitters(chain):
         return True
-    if action.number != run.last_ok or chain.failing is not None:
-        return False
-    return result_needed(chain.runs, chain.graph, action.step)
+    return number == run.last_ok and chain.failing is None and _is_read(chain, index)
 
 
-def result_needed(runs: Sequence[StepRun], graph: Graph, index: int) -> bool:
-    """Whether somebody may still look at the result of a literal plan's step.
-
-    Its own calls continue, a step that refers to it is not done, or it may be the last: the step behind it has none.
+def _is_read(chain: Chain, index: int) -> bool:
+    """Whether the result of a literal plan's step may still be looked at: its own calls continue, a step that
+    refers to it is not done, or it may be the last: the step behind it has none.
     """
-    if index + 1 == len(graph.readers) or not runs[index + 1].last_ok:
+    runs, readers = chain.runs, chain.graph.readers[index]
+    if index + 1 == len(runs) or not runs[index + 1].last_ok:
         return True
-    return not all(runs[reader].status.done for reader in (index, index + 1, *graph.readers[index]))
+    return not all(runs[reader].status.done for reader in (index, index + 1, *readers))
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:
     """The thoughts whose proposals steps act on, or will when they may, by the index of the step."""
-    if chain.plan is None or chain.origin is PlanOrigin.LITERAL or chain.status.final:
-        return {}
-    begun = (StepStatus.IN_PROGRESS, StepStatus.WAITING)
-    return {
-        index: thought_id(chain.id, step.id, run.turn + run.here, run.attempt)
-        for index, (step, run) in enumerate(zip(chain.plan.steps, chain.runs, strict=True))
-        if run.status in begun and (run.here or not run.thinking)
-    }
+    thoughts: dict[int, str] = {}
+    is_models = chain.origin is not PlanOrigin.LITERAL and not chain.status.final
+    steps = chain.plan.steps if chain.plan is not None and is_models else ()
+    for index, step in enumerate(steps):
+        run = chain.runs[index]
+        has_begun = run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)
+        if has_begun and (run.here or not run.thinking):
+            thoughts[index] = thought_id(chain.id, step.id, run.turn + run.here, run.attempt)
+    return thoughts
 
 
 def reads_goal(chain: Chain) -> bool:

@@ -4,8 +4,8 @@ from dataclasses import field
 
 from msgspec import Struct
 
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.state import Action, Chain, ChainError, Failure, OpenRequest
+from haltpoint.chain.model.statuses import Code
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.people.approvals import Approval

@@ -68,22 +68,24 @@ class StepRun(Struct, gc=False):
 
 
 class Action(Struct, frozen=True, gc=False):
-    """One call with an id that never changes over retries. `arguments` and `data` are JSON text.
-
-    `outcome` is the receipt as it counts: the worker's, or the completed one after a person's answer. `child` is the
-    id of the chain that carries it out, when that is no worker.
-    """
+    """One call with an id that never changes over retries."""
 
     id: str
     step: int
+    """The index of its step."""
     number: int
+    """Its number in the step, from 1."""
     tool: str
     arguments: str
+    """As they were sent, as JSON text."""
     status: ActionStatus = ActionStatus.DISPATCHED
     attempt: int = 1
     outcome: Outcome | None = None
+    """The receipt as it counts: the worker's, or the completed one after a person's answer."""
     data: str = ""
+    """The data of its result, as JSON text."""
     child: str = ""
+    """The id of the chain that carries it out, when that is no worker."""
 
     @property
     def satisfies(self) -> bool:
@@ -124,73 +126,80 @@ class Action(Struct, frozen=True, gc=False):
         """The same action, waiting for a person."""
         return structs.replace(self, status=ActionStatus.ASKING)
 
+    def done(self, outcome: Outcome, data: str) -> "Action":
+        """The same action, with its receipt."""
+        return structs.replace(self, status=ActionStatus.DONE, outcome=outcome, data=data)
+
 
 _UNTOLD: Final = Metadata()
 
 
-@value
-class Rest:
-    """An action waits for a moment: it is sent again at `until` (ms). Its receipt so far is `outcome` with `data`.
-
-    `until` 0: it was sent again, and may rest once more. `attempts` have failed so, `limited` did not run (E6).
-    `reconcile`: its tool is asked whether it happened (E5).
-    """
+class Rest(Strict):
+    """An action waits for a moment."""
 
     until: int
+    """When it is sent again (ms); 0: it was sent again, and may rest once more."""
     outcome: Outcome
+    """Its receipt so far."""
     data: str = "{}"
     attempts: int = 1
+    """How many have failed so."""
     reconcile: bool = False
+    """Its tool is asked whether it happened (E5)."""
     limited: int = 0
+    """How often a limit held it back: it did not run (E6)."""
 
 
-@value
-class Dropped:
-    """A call with an effect that a model proposed and that never ran: why, and when (ms) that was clear."""
+class Dropped(Strict):
+    """A call with an effect that a model proposed and that never ran."""
 
     tool: str
     arguments: str
     reason: str
+    """Why it did not run."""
     at: int
+    """When that was clear (ms)."""
 
 
 @value
 class OpenRequest:
-    """A question that waits. Its options and form say what an answer may be.
-
-    `step` is -1 and `action_id` empty where there is none (see `Question`); `tool` is what an escalation wants called.
-    """
+    """A question that waits. Its options and form say what an answer may be."""
 
     number: int
     kind: RequestKind
     step: int
+    """The index of its step; -1: it is about the plan."""
     action_id: str
+    """The action that waits for the answer; empty: none does."""
     deadline: int
     options: tuple[Option, ...] = ()
     form: dict[str, Any] | None = None
     tool: str = ""
+    """What an escalation wants called."""
     question: str = ""
 
 
-@value
-class ChainError:
-    """Why a chain failed, for people: a code of the error catalogue, what happened, and where."""
+class ChainError(Strict):
+    """Why a chain failed, for people."""
 
     code: str
+    """A code of the error catalogue."""
     message: str
+    """What happened."""
     step_id: str | None = None
+    """Where."""
 
 
-@value
-class Failure:
-    """The chain cannot do what was asked: `answer` is what the user reads beside the error, `fault` a tool's own. When
-    a step is the reason, what is under way beside it ends first (C8). `stopped`: it is cancelled, by whom and why.
-    """
+class Failure(Strict):
+    """The chain cannot do what was asked. When a step is the reason, what is under way beside it ends first (C8)."""
 
     error: ChainError
     answer: str | None = None
+    """What the user reads beside the error."""
     fault: ErrorInfo | None = None
+    """A tool's own error."""
     stopped: tuple[str, str] | None = None
+    """By whom and why it is cancelled; None: it is not."""
 
 
 class End(Strict):
@@ -332,11 +341,11 @@ class Chain(Struct, gc=False):
     """How it ended."""
 
 
-def keeps_all(chain: Chain) -> bool:
-    """Whether a chain keeps all its actions until it ends: one with a model needs them, and a child tells its caller
-    what it did. A submitter's literal plan keeps what its next steps may still look at.
+def is_submitters(chain: Chain) -> bool:
+    """Whether a submitter's own literal plan is carried out. It keeps of its actions what its next steps may
+    still look at; a model needs all of them, and a child tells its caller what it did.
     """
-    return chain.origin is not PlanOrigin.LITERAL or action_of(chain.id) is not None
+    return chain.origin is PlanOrigin.LITERAL and action_of(chain.id) is None
 
 
 def goal_in_full(task: Task, instead: str | None, answers: Sequence[str]) -> str:
@@ -347,13 +356,14 @@ def goal_in_full(task: Task, instead: str | None, answers: Sequence[str]) -> str
 def next_due(chain: Chain) -> int:
     """The chain's earliest due time in ms: its deadline, that of an open request, or the end of a rest (R1).
 
-    0 when it is final. Nothing that rests is sent while the chain fails, and while it is stopped only of a freed step.
+    0 when it is final. Nothing that rests is sent while the chain fails, and while it is stopped only of a
+    freed step.
     """
     if chain.status.final:
         return 0
-    if not chain.requests and not chain.resting:
-        return chain.deadline
-    rests = chain.resting.items() if chain.failing is None else ()
-    sent = (rest for name, rest in rests if not chain.requests or chain.runs[chain.actions[name].step].freed)
-    ends = (*(request.deadline for request in chain.requests), *(rest.until for rest in sent if rest.until))
-    return min([chain.deadline, *ends])
+    moments = [chain.deadline, *(request.deadline for request in chain.requests)]
+    for name, rest in chain.resting.items():
+        is_stopped = chain.requests and not chain.runs[chain.actions[name].step].freed
+        if rest.until and not is_stopped and chain.failing is None:
+            moments.append(rest.until)
+    return min(moments)

@@ -1,9 +1,8 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from msgspec import field, structs
 
@@ -11,7 +10,7 @@ from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.needs import kept_actions
 from haltpoint.chain.model.outputs import Decision, Output
-from haltpoint.chain.model.state import Action, Chain, StepRun
+from haltpoint.chain.model.state import Action, Chain, OpenProposal, StepRun
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -23,37 +22,48 @@ from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Usage
 
-NOTHING: Final = Proposal()
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+_NOTHING: Final = OpenProposal(Proposal())
 _values: Final = attrgetter(*Chain.__struct_fields__)
 
 
 class Work(Chain, kw_only=True, gc=False):
     """The one mutable thing of the core: a copy of the chain that lives for one call of `decide`.
 
-    Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes nothing has
-    ignored the event. `chain` is the chain before the event; `run` says how far each step has come by now, `changed`
-    are those that have moved since. `words` is the text with which a reasoning step ended. `woken`: the chain's
-    timer went off; `expired` are the numbers of the questions whose time is over.
+    Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes
+    nothing has ignored the event.
     """
 
     chain: Chain
+    """The chain before the event."""
     body: str
+    """What came beside the message: the data of a result, as JSON text."""
     world: World
     now: int
+    """The time of the decision in ms."""
     steps: tuple[Step, ...]
+    """Those of the plan."""
     run: list[StepRun]
+    """How far each step has come by now."""
     changed: set[int] = field(default_factory=set)
+    """The indexes of the steps that have moved since."""
     outputs: list[Output] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     words: str | None = None
+    """The text with which a reasoning step ended."""
     expired: Collection[int] = ()
+    """The numbers of the questions whose time is over."""
     woken: bool = False
+    """The chain's timer went off."""
 
     @classmethod
     def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
-        """The work on one event, beside whose message came `body`."""
+        """The work on one event."""
         steps = () if chain.plan is None else chain.plan.steps
-        return cls(*_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=list(chain.runs))
+        run = list(chain.runs)
+        return cls(*_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=run)
 
     # ---- reading
 
@@ -72,9 +82,9 @@ class Work(Chain, kw_only=True, gc=False):
 
     @property
     def receipts(self) -> Mapping[str, Action]:
-        """The actions whose receipts the chain knows: its own, and those that other chains of its root made known."""
-        others = {receipt.action_id: _known(receipt) for receipt in (*self.task.handed.known, *self.below.known)}
-        return {**others, **self.actions} if others else self.actions
+        """The actions whose receipts the chain knows: its own, and those that others made known."""
+        others = (*self.task.handed.known, *self.below.known)
+        return {**{receipt.action_id: _known(receipt) for receipt in others}, **self.actions}
 
     def spent_in_all(self) -> Spent:
         """What the chain has used, with what its agents have."""
@@ -92,47 +102,45 @@ class Work(Chain, kw_only=True, gc=False):
 
     def proposal(self, index: int) -> Proposal:
         """What a step acts on; nothing where it waits for it."""
-        kept = self.proposals.get(index)
-        return NOTHING if kept is None else kept.proposal
+        return self.proposals.get(index, _NOTHING).proposal
 
     def refused(self, index: int) -> Mapping[int, Correction]:
         """The faults of the calls of its proposal that are refused, by their place."""
-        kept = self.proposals.get(index)
-        return {} if kept is None else kept.refused
+        return self.proposals.get(index, _NOTHING).refused
 
     def under_way(self) -> int:
-        """How many calls and thoughts are under way (C8). What a person is asked about keeps its place meanwhile."""
-        count = int(self.thought is not None)
-        for index in self.active:
-            run = self.run[index]
-            count += len(run.pending) + (run.thinking and not run.here)
-        return count
+        """How many calls and thoughts are under way (C8); what a person is asked about keeps its place."""
+        runs = [self.run[index] for index in self.live]
+        thoughts = sum(run.thinking and not run.here for run in runs)
+        return (self.thought is not None) + thoughts + sum(len(run.pending) for run in runs)
 
-    def awaited(self, index: int, turns: int = 1) -> str:
-        """The id of the thought that a step asks for, or waits for; so many turns after the one that it acts on."""
+    def acted_on(self, index: int) -> str:
+        """The id of the thought whose proposal a step is acting on, or has acted on last."""
         run = self.run[index]
-        return thought_id(self.id, self.steps[index].id, run.turn + turns, run.attempt)
+        return thought_id(self.id, self.steps[index].id, run.turn, run.attempt)
+
+    def awaited(self, index: int) -> str:
+        """The id of the thought that a step asks for, or waits for."""
+        run = self.run[index]
+        return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
 
     def awaits(self, index: int, thought: str) -> bool:
         """Whether a step waits for this thought. Where a case is open, a person decides in its place (D3)."""
         run = self.run[index]
-        asked = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
-        return asked and thought == self.awaited(index)
-
-    def acted_on(self, index: int) -> str:
-        """The id of the thought whose proposal a step is acting on, or has acted on last."""
-        return self.awaited(index, 0)
+        thinks = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
+        return thinks and thought == self.awaited(index)
 
     # ---- writing
 
     def tell(self, fact: FactType, index: int | None = None, **details: Any) -> None:
         """Add a line to the chain's log, about a step or about the chain."""
-        self.facts.append(Fact(fact, details if index is None else {"step_id": self.steps[index].id, **details}))
+        about = {} if index is None else {"step_id": self.steps[index].id}
+        self.facts.append(Fact(fact, {**about, **details}))
 
     def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
         """Add a line about an action."""
-        about = {"step_id": self.steps[action.step].id, "action_id": action.id, "n": action.number, "tool": action.tool}
-        self.facts.append(Fact(fact, {**about, **details}))
+        about = {"action_id": action.id, "n": action.number, "tool": action.tool}
+        self.tell(fact, action.step, **about, **details)
 
     def edit(self, index: int) -> StepRun:
         """How far a step has come, to be changed: a copy of this decision's own."""
@@ -149,82 +157,78 @@ class Work(Chain, kw_only=True, gc=False):
             self.live = tuple(sorted((*self.live, index)))
 
     def leave(self, index: int, status: StepStatus) -> None:
-        """End a step. What of it is under way still is (C8)."""
+        """End a step. What of it is under way still is (C8); what rests is not sent again."""
         run = self.edit(index)
-        run.status, run.thinking, run.here, run.freed = status, False, False, False
-        for name, rest in self.resting.items():
-            if rest.until and (action := self.actions[name]).step == index:  # it is not sent again
-                self.keep(structs.replace(action, status=ActionStatus.DONE, outcome=rest.outcome, data=rest.data))
-        if index in self.proposals:
-            self.clear(index)
+        run.status = status
+        run.thinking = run.here = run.freed = False
+        for name in [self.action_id(index, number) for number in run.pending]:
+            rest = self.resting.get(name)
+            if rest is not None and rest.until:
+                self.keep(self.actions[name].done(rest.outcome, rest.data))
+        self.clear(index)
         self.let_go(index)
 
     def let_go(self, index: int) -> None:
         """Take a step that is over and waits for nothing out of those that are live."""
-        if not self.run[index].pending:
-            self.live = tuple([one for one in self.live if one != index])
+        run = self.run[index]
+        if run.status.done and not run.pending:
+            self.live = tuple(other for other in self.live if other != index)
 
     def begin_turn(self, index: int) -> None:
         """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
         run = self.edit(index)
-        run.turn, run.thinking, run.taken, run.in_turn, run.struck = run.turn + 1, False, 0, 0, False
+        run.turn += 1
+        run.thinking = run.struck = False
+        run.taken = run.in_turn = 0
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
-        """The step's next action, with its arguments as JSON text. Of a literal plan its number is the place of its
-        call, whatever was left out before.
+        """The step's next action, with its arguments as JSON text. Of a literal plan its number is the place
+        of its call, whatever was left out before.
         """
         run = self.run[index]
         number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
     def continues(self, index: int, tool: str) -> bool:
-        """Whether a call counts as one with the last call of the same turn (C7): it is one of the same tool, or both
-        are among the leading calls that only read and do not ask.
+        """Whether a call counts as one with the last call of the same turn (C7): it is one of the same tool,
+        or both are among the leading calls that only read and do not ask.
         """
         run = self.run[index]
         before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
-        if before is None:
-            return False
+        if before is None or before.tool == tool:
+            return before is not None
         both = (self.world.spec(before.tool), self.world.spec(tool))
-        reading = all(spec.read_only and not spec.may_clarify for spec in both)
-        return before.tool == tool or (reading and run.in_turn == 1)
+        return run.in_turn == 1 and all(spec.read_only and not spec.may_clarify for spec in both)
 
     def begin(self, action: Action) -> None:
         """Begin the step's next action: one more of its calls is under way. Calls side by side count as one."""
         run = self.edit(action.step)
-        run.in_turn += not (run.pending or self.continues(action.step, action.tool))
-        run.actions, run.taken = action.number, run.taken + 1
+        if not run.pending and not self.continues(action.step, action.tool):
+            run.in_turn += 1
+        run.actions = action.number
+        run.taken += 1
         run.pending = (*run.pending, action.number)
         self.keep(action)
 
     def keep(self, action: Action) -> None:
-        """Put an action, or what became of it, in its place: they are in the order of the plan, not of arrival."""
-        if self.actions is self.chain.actions:
-            self.actions = dict(self.actions)
-        last = next(reversed(self.actions.values()), action)
-        self.actions[action.id] = action
-        if action.step < last.step:
-            self.actions = dict(sorted(self.actions.items(), key=lambda one: (one[1].step, one[1].number)))
+        """Put an action, or what became of it, in its place: they are in the order of the plan."""
+        actions = {**self.actions, action.id: action}
+        self.actions = dict(sorted(actions.items(), key=_in_plan))
         if action.status is ActionStatus.DONE:
-            if action.id in self.resting:
-                self.resting = {name: rest for name, rest in self.resting.items() if name != action.id}
-            if action.id in self.approvals:
-                self.approvals = {name: one for name, one in self.approvals.items() if name != action.id}
+            self.resting = without(self.resting, action.id)
+            self.approvals = without(self.approvals, action.id)
             run = self.edit(action.step)
-            run.pending = tuple([number for number in run.pending if number != action.number])
-            if run.status.done:
-                self.let_go(action.step)
+            run.pending = tuple(number for number in run.pending if number != action.number)
+            self.let_go(action.step)
 
     def clear(self, index: int) -> None:
         """Let go of a step's proposal."""
-        if index in self.proposals:
-            self.proposals = {number: kept for number, kept in self.proposals.items() if number != index}
+        self.proposals = without(self.proposals, index)
 
     def refuse(self, index: int, place: int, fault: Correction) -> None:
         """Keep the verdict on a call of a step's proposal."""
-        kept = self.proposals[index]
-        kept = replace(kept, refused={**kept.refused, place: fault})
-        self.proposals = {**self.proposals, index: kept}
+        refused = {**self.refused(index), place: fault}
+        self.proposals = {**self.proposals, index: OpenProposal(self.proposal(index), refused)}
 
     def hear(self, heard: Heard) -> None:
         """Keep the weightiest of what persons have said."""
@@ -232,15 +236,15 @@ class Work(Chain, kw_only=True, gc=False):
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
-        tokens = self.spent.tokens + usage.input_tokens + usage.output_tokens
-        self.spent = structs.replace(self.spent, tokens=tokens, cost=self.spent.cost + usage.cost)
+        tokens = usage.input_tokens + usage.output_tokens
+        self.spent = limits.added(self.spent, Spent(tokens=tokens, cost=usage.cost))
 
     def finish(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it says."""
         self.status = status
-        self.actions, self.proposals, self.requests = {}, {}, ()
-        self.dropped = ()
+        self.actions, self.proposals = {}, {}
         self.resting, self.approvals = {}, {}
+        self.requests = self.dropped = ()
         self.resume = self.thought = None
         self.tell(fact, **details)
 
@@ -248,7 +252,8 @@ class Work(Chain, kw_only=True, gc=False):
 
     def has_changed(self) -> bool:
         """Whether anything was written down."""
-        return bool(self.facts or self.outputs or self.changed or self.expired) or _values(self) != _values(self.chain)
+        is_written = self.facts or self.outputs or self.changed or self.expired
+        return bool(is_written) or _values(self) != _values(self.chain)
 
     def decision(self) -> Decision:
         """What was written down, as a value."""
@@ -257,18 +262,19 @@ class Work(Chain, kw_only=True, gc=False):
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
 
 
+def without(kept: dict[Key, Item], key: Key) -> dict[Key, Item]:
+    """The same without one key."""
+    return {name: item for name, item in kept.items() if name != key} if key in kept else kept
+
+
+def _in_plan(item: tuple[str, Action]) -> tuple[int, int]:
+    return item[1].step, item[1].number
+
+
 def _known(receipt: KnownReceipt) -> Action:
     """A receipt of another chain, as one of no step; a person's has no mark of a worker."""
-    by_tool = receipt.by is None
-    marks = Metadata(action_id=receipt.action_id if by_tool else "", by=receipt.by or "")
+    is_tools = receipt.by is None
+    marks = Metadata(action_id=receipt.action_id if is_tools else "", by=receipt.by or "")
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=marks)
-    return Action(
-        id=receipt.action_id,
-        step=-1,
-        number=0,
-        tool=receipt.tool,
-        arguments=receipt.arguments,
-        status=ActionStatus.DONE,
-        outcome=outcome,
-        data=receipt.data,
-    )
+    action = Action(receipt.action_id, -1, 0, receipt.tool, receipt.arguments)
+    return action.done(outcome, receipt.data)

@@ -26,10 +26,10 @@ from haltpoint.chain.checks.agents import (
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Ask, Next, Think, step_failed
 from haltpoint.chain.model.schemas import form_value_faults
+from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send

@@ -21,12 +21,11 @@ from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fau
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.templates import MOST_LEVELS, fill
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.limits import added, deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references
 from haltpoint.chain.model.state import Action, Failure
-from haltpoint.chain.model.statuses import PlanOrigin
+from haltpoint.chain.model.statuses import Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_BODY, child_id, levels_of
 from haltpoint.contracts.events import ToolCompleted

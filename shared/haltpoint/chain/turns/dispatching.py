@@ -14,7 +14,6 @@ from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.values import rewritten, sources
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
     Reference,
@@ -25,7 +24,7 @@ from haltpoint.chain.model.references import (
     write_json,
 )
 from haltpoint.chain.model.state import Action, Failure
-from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
+from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.children import child_for, hand_on

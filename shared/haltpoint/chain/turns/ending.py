@@ -1,19 +1,17 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
-from dataclasses import replace
-
 from msgspec import structs
+from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.answer import answer, for_above
 from haltpoint.chain.checks.knowledge import tools_of
 from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, ChainError, End, Failure, keeps_all
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import Action, ChainError, End, Failure, is_submitters
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import free, withdraw
 from haltpoint.chain.turns.gate import drop_held
@@ -253,7 +251,7 @@ def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
     """Write the end down, with the deeds and what was not done (F1), and tell the caller. Of a submitter's literal
     plan, which lets its actions go, views read the deeds off the receipts.
     """
-    actions = tuple(work.actions.values()) if keeps_all(work) else ()
+    actions = () if is_submitters(work) else tuple(work.actions.values())
     final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
     work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
     _report(work, fault)

@@ -5,11 +5,10 @@ from typing import Any, assert_never
 from msgspec import structs
 
 from haltpoint.chain.checks.promises import Exit, exit_of, in_words, last_error, missing, missing_tools
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Next, Record, StepEnd
 from haltpoint.chain.model.references import write_text
 from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.ending import WHY

@@ -6,11 +6,10 @@ from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, ChainError, Failure, OpenRequest, StrikeRow
-from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
+from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.gate import drop_held, proposed_calls

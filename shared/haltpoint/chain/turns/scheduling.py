@@ -5,10 +5,10 @@ order of the plan, first those that have begun, then those that are ready: `next
 whether it may have it. With `parallel` 1 this is one step at a time, and one thing at a time in it.
 """
 
-from dataclasses import replace
 from typing import Any, assert_never
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import router

@@ -7,11 +7,11 @@ attempt. Plan and answer have turn 0 in their ids, so that no step's id can coll
 from haltpoint.chain.checks.agents import must_route
 from haltpoint.chain.checks.promises import in_words, missing, offers_end
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.codes import Code
 from haltpoint.chain.model.needs import BOUNDS
 from haltpoint.chain.model.outputs import Completed, Next, StepEnd, Think, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import complete_unmet, escalate, strikes_exhausted, violate

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from haltpoint.chain.model.codes import Code
+from haltpoint.chain.model.statuses import Code
 
 CATALOGUE: Final[dict[str, str]] = {
     "HP-001": "The settings are not valid.",
