@@ -18,7 +18,7 @@ from haltpoint.runtime.streams.wire import encode
 LIMIT: Final = 64 * 1024 * 1024
 """Bytes of all cached chains of one process. A chain that does not fit is loaded again when its next event comes."""
 
-_CHAIN: Final = 450
+_CHAIN: Final = 600
 _STEP: Final = 240
 _ACTION: Final = 320
 _EDGE: Final = 16
