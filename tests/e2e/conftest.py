@@ -19,9 +19,9 @@ from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
-from tests.chaos.parked import FILE
-from tests.chaos.parked import rules as asking_below
 from tests.e2e.agents import AGENTS, AGENTS_FILE
+from tests.e2e.handing_on import FILE
+from tests.e2e.handing_on import rules as asking_below
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.routers import ROUTERS

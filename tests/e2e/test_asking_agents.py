@@ -3,7 +3,7 @@
 from haltpoint.client import Client
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
-from tests.chaos.parked import LEVELS
+from tests.e2e.handing_on import LEVELS
 from tests.e2e.running import Running
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step

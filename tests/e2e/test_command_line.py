@@ -69,17 +69,6 @@ def test_a_literal_plan_runs_without_a_model(system: Running, tmp_path: Path) ->
     assert done["usage"]["turns"] == 0
 
 
-def test_a_plan_with_faults_is_refused_with_all_of_them(system: Running, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    step = {"id": "a", "required_tools": ["nothing"], "dependencies": ["b"], "actions": [{"tool": "nothing"}]}
-    plan.write_text(json.dumps({"steps": [step]}))
-    done = system.command("run", "--plan", str(plan))
-    assert done.returncode == 2
-    assert "HP-052" in done.stderr
-    assert "nothing" in done.stderr
-    assert "'b'" in done.stderr or "b" in done.stderr
-
-
 def test_tools_are_listed_shown_and_called(system: Running) -> None:
     assert "send_message\tcontacts\teffects, started at most once" in system.command("tool", "list").stdout
     shown = system.command("tool", "show", "send_message").stdout

@@ -311,12 +311,3 @@ async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Red
         await add(redis, 2)
         await wait_until(lambda: 2 in reader.numbers)
     assert reader.fatal == []
-
-
-async def test_a_vanished_group_is_reported_once(server: EmbeddedServer, redis: Redis) -> None:
-    """R10."""
-    reader = Reader(redis)
-    async with subscribed(reader, "a"):
-        await redis.flushall()
-        await wait_until(lambda: bool(reader.fatal))
-    assert [error.code for error in reader.fatal] == ["HP-020"]

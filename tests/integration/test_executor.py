@@ -16,7 +16,7 @@ from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.tasks import Budget, Style, Task
+from haltpoint.contracts.work.tasks import Budget, Task
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
@@ -30,7 +30,7 @@ from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.world import CurrentWorld, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
 from tests.support import wait_until
-from tests.support.builders import ALL_LISTS, OK, literal_task, spec
+from tests.support.builders import OK, literal_task, spec
 from tests.support.recording_worker import recording_worker
 
 DAY = 86_400_000
@@ -50,19 +50,6 @@ async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
         assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, '{"text":"hi"}')
         assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 5
         assert (await bed.backlog(), await bed.dead()) == (0, [])
-
-
-async def test_an_open_ended_step_may_call_a_tool_that_has_just_come_up(bed: Bed) -> None:
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec("late")):
-        chain_id = await bed.submit(Task(goal="do it", style=Style.REACT, bounds=ALL_LISTS))
-
-        async def planned() -> bool:
-            return (await bed.chain(chain_id)).plan is not None
-
-        await wait_until(planned)
-        plan = (await bed.chain(chain_id)).plan
-        assert plan is not None
-        assert plan.steps[0].allowed_tools == ("askHuman", "late")
 
 
 async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
@@ -249,23 +236,6 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
         *("unknown_version", "unknown_message", "bad_fields", "unknown_chain"),
     }
     assert all(letter[b"detail"] for letter in letters)
-
-
-async def test_an_event_that_nobody_could_finish_becomes_a_dead_letter(bed: Bed) -> None:
-    """R9: five consumers died of it."""
-    key, group = bed.topology.stream(0, Stream.EVENTS), GROUP[Stream.EVENTS]
-    await bed.add_event(0, {"__data__": "poison"})
-    await bed.redis.xreadgroup(group, "dead", {key: ">"})
-    ((entry, _),) = await bed.redis.xrange(key)
-    await bed.redis.xclaim(key, group, "dead", 0, [entry], idle=60_000, retrycount=5, justid=True)
-    async with executing(bed):
-
-        async def is_dead() -> bool:
-            return bool(await bed.dead())
-
-        await wait_until(is_dead)
-    (letter,) = await bed.dead()
-    assert (letter[b"reason"], letter[b"entry"]) == (b"deliveries_exhausted", entry)
 
 
 async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:

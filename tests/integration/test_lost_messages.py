@@ -85,17 +85,6 @@ async def test_r1_an_unreadable_result_ends_the_chain_that_waits_for_it(bed: Bed
     ]
 
 
-async def test_r1_garbage_about_no_chain_of_ours_makes_one_dead_letter(bed: Bed) -> None:
-    async with executing(bed):
-        await bed.add_event(0, garbage("gone", "gone.s1.1/1/done"))
-
-        async def put_aside() -> bool:
-            return bool(await bed.dead()) and await bed.backlog() == 0
-
-        await wait_until(put_aside)
-    assert [letter[b"reason"] for letter in await bed.dead()] == [b"bad_fields"]
-
-
 async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,25 +9,20 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions
-from tests.integration.planning import LOOKUP, PLAN, SEND, Board, script
+from tests.integration.planning import LOOKUP, SEND, Board, script
 from tests.support import wait_until
 from tests.support.catalogue import silence
-from tests.support.stored import stored_action
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
-CALL = {"say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "John"}}]}}
 
 
 @pytest.fixture
@@ -62,20 +57,6 @@ async def test_a_thought_is_asked_recorded_and_told_once(board: Board) -> None:
         assert json.loads(recorded.raw) == GOOD_PLAN["say"]["plan"]
         (asked,) = model.requests
         assert (asked.thought, asked.chain, asked.step, asked.turn, asked.attempt) == ("plan", chain, None, 1, 1)
-
-
-async def test_the_same_question_again_is_not_paid_for_again(board: Board) -> None:
-    async with (
-        ScriptedModel(script(GOOD_PLAN)) as model,
-        board.planner(model),
-    ):
-        chain = await board.chain()
-        thought = await board.ask(chain)
-        await board.reply(thought)
-        for _ in range(3):
-            await board.ask(chain)
-        await board.reply(thought)
-        assert len(model.requests) == 1
 
 
 async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_once(board: Board) -> None:
@@ -174,40 +155,6 @@ async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None
         assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
 
 
-async def test_a_step_sees_its_tools_the_results_and_what_a_person_chose(board: Board) -> None:
-    async with ScriptedModel(script(CALL)) as model, board.planner(model):
-        chain = await board.chain(plan=PLAN)
-        found = Outcome(success=True, next_action=NextAction.CONTINUE)
-        data = {"contact_id": "user_abc123", "selected": {"id": "user_abc123", "title": "John Doe"}}
-        await board.stored.write(
-            stored_action(
-                f"{chain}.find.1",
-                "lookup_contacts",
-                '{"query": "John"}',
-                receipt=encode(Outcome(success=True, next_action=NextAction.CONTINUE)),
-                data="{}",
-                resolution=encode(found),
-                resolution_data=json.dumps(data),
-            )
-        )
-        thought = await board.ask(
-            chain, ThoughtKind.ACT, thought_id=f"{chain}.send.t1.1", step_id="send", receipts=(f"{chain}.find.1",)
-        )
-        reply = await board.reply(thought)
-        assert (reply["type"], reply["data"]["step_id"]) == ("action.proposed.v1", "send")
-        assert reply["data"]["proposal"]["calls"] == [{"tool": "lookup_contacts", "arguments": {"query": "John"}}]
-        (asked,) = model.requests
-        assert (asked.thought, asked.step) == ("act", "send")
-        assert [tool["function"]["name"] for tool in asked.body["tools"]] == [
-            "lookup_contacts",
-            "send_message",
-        ]
-        assert asked.body["tool_choice"] == "required"
-        (result,) = [one for one in asked.body["messages"] if one["role"] == "tool"]
-        assert json.loads(result["content"])["data"] == data
-        assert '"John Doe"' in asked.body["messages"][-1]["content"]
-
-
 async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
     await board.know(msgspec.structs.replace(LOOKUP, name="find_contacts"))
     await silence(board.redis, board.topology, "find_contacts", 65)
@@ -219,32 +166,6 @@ async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(boar
     assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
     assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
     assert "s3cret" not in every + scoped
-
-
-async def test_a_correction_shows_the_rejected_words_and_forces_a_call(board: Board) -> None:
-    prose = {"times": 1, "say": {"content": "I have looked John up."}}
-    async with (
-        ScriptedModel(script(prose, CALL)) as model,
-        board.planner(model),
-    ):
-        chain = await board.chain(plan=PLAN)
-        first = await board.ask(chain, ThoughtKind.ACT, thought_id=f"{chain}.find.t1.1", step_id="find")
-        await board.reply(first)
-        second = await board.ask(
-            chain,
-            ThoughtKind.ACT,
-            thought_id=f"{chain}.find.t1.2",
-            step_id="find",
-            attempt=2,
-            previous=first,
-            corrections=(Correction(violation=Violation.NO_CALL, message="Call lookup_contacts."),),
-        )
-        await board.reply(second)
-        body = model.requests[1].body
-        assert body["messages"][-2]["content"] == "I have looked John up."
-        assert "Call lookup_contacts." in body["messages"][-1]["content"]
-        assert body["tool_choice"] == "required"
-        assert [tool["function"]["name"] for tool in body["tools"]] == ["lookup_contacts"]
 
 
 async def test_a_model_call_ends_with_its_cancelled_chain(board: Board) -> None:

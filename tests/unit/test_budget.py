@@ -78,14 +78,6 @@ def test_a_room_stays_close_below_its_row(nodes: int, fault: str | None) -> None
     assert found == ([fault] if fault else [])
 
 
-def test_a_heavy_statement_or_a_long_function_needs_a_row() -> None:
-    heavy = "def f(x):\n" + "".join("    x = g(x, x, x, x, x, x, x, x, x, x, x, x)\n" for _ in range(80))
-    room = budget.Room()
-    room.add(heavy)
-
-    assert room.over() == {"median": 16, "p90": 16, "p95": 81, "longest": 81}
-
-
 def test_setting_down_never_raises_a_row_or_adds_one() -> None:
     figures = {"rooms": {"chain": 900, "cli": 60, "new": 5}, "longest": {}}
 

@@ -10,7 +10,6 @@ from faststream.redis import BinaryMessageFormatV1
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.faststream import PlainJson
 from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode
 
@@ -55,13 +54,6 @@ async def test_a_message_is_read_and_a_body_whose_key_is_in_the_headers() -> Non
     assert task(await binary(json.dumps(MESSAGE))) == wanted, "text that is JSON is JSON"
     assert task(await binary(MESSAGE["data"], id="order-17", source="shop")) == wanted
     assert task(await binary(MESSAGE["data"], id="1")).source == "faststream"
-
-
-async def test_a_body_without_an_id_has_that_of_its_entry() -> None:
-    plain = await PlainJson.encode(message=MESSAGE["data"], reply_to=None, headers={}, correlation_id="c")
-    assert json.loads(plain) == MESSAGE["data"]
-    for data in (plain, await binary(MESSAGE["data"])):
-        assert (task(data).id, task(data).source) == (ENTRY, STREAM)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Logs: every line is JSON and says what it is about."""
 
-import asyncio
 import io
 import json
 import logging
@@ -11,11 +10,6 @@ import structlog
 
 from haltpoint.runtime.config.settings import LogSettings
 from haltpoint.runtime.observability import logs
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(autouse=True)
@@ -56,23 +50,6 @@ def test_a_line_is_json_with_its_ids_first() -> None:
     )
 
 
-def test_ids_end_with_their_block_and_are_each_tasks_own() -> None:
-    stream = configured()
-    log = logs.get("haltpoint.test")
-
-    async def work(chain: str) -> None:
-        with logs.about(chain=chain):
-            await asyncio.sleep(0)
-            log.info(chain)
-
-    async def both() -> None:
-        await asyncio.gather(work("a"), work("b"))
-        log.info("outside")
-
-    asyncio.run(both())
-    assert {line["event"]: line.get("chain") for line in lines(stream)} == {"a": "a", "b": "b", "outside": None}
-
-
 def test_libraries_speak_the_same_way() -> None:
     stream = configured(level="warning")
     with logs.about(chain="c1"):
@@ -87,13 +64,3 @@ def test_libraries_speak_the_same_way() -> None:
     assert (library["event"], library["logger"], library["chain"]) == ("one left", "uvicorn", "c1")
     assert "\\u001b" not in stream.getvalue()
     assert "ZeroDivisionError" in str(ours["exception"])
-
-
-def test_on_a_terminal_it_is_pretty_and_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
-    for no_color, escape in (("", True), ("1", False)):
-        monkeypatch.setenv("NO_COLOR", no_color)
-        stream = Terminal()
-        logs.configure(LogSettings(), service="executor", stream=stream)
-        logs.get("haltpoint.test").info("dispatched", tool="lookup")
-        assert "dispatched" in stream.getvalue()
-        assert ("\x1b[" in stream.getvalue()) is escape

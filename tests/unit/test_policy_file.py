@@ -190,19 +190,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         policy_file.read(tmp_path / "none.toml")
 
 
-def test_its_limits_are_settings_of_the_weakest_origin(
-    example: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(example))
-    assert settings_sources.load().policy_file == example
-    assert (settings_sources.load().limits.max_turns, settings_sources.load().limits.steps) == (12, 50)
-    origins = {one.name: one.origin for one in settings_sources.explain()[0]}
-    assert (origins["limits.max_turns"], origins["policy_file"]) == (str(example), "environment")
-    monkeypatch.setenv("HALTPOINT_LIMITS__MAX_TURNS", "7")
-    assert settings_sources.load().limits.max_turns == 7
-
-
 def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
     example: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -229,14 +216,6 @@ def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
     ]
     assert without_blocked(tools, ["finalize_pl\u200ban"])["finalize_plan"].internal
     assert without_blocked(tools, ()) == tools
-
-
-def test_prices_are_by_the_models_name(tmp_path: Path) -> None:
-    path = tmp_path / "policy.toml"
-    path.write_text('[prices."vendor/large-4.1"]\ninput = 2.5\noutput = 10\n')
-    (price,) = policy_file.read(path).prices.items()
-    assert (price[0], price[1].input, price[1].output) == ("vendor/large-4.1", 2.5, 10.0)
-    assert "must be at least 0" in refused(tmp_path, "[prices.large]\ninput = -1\noutput = 1\n")
 
 
 def test_c13_the_shipped_names_of_targets_stay_unless_a_file_has_its_own(tmp_path: Path) -> None:

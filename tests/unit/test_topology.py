@@ -1,13 +1,12 @@
 """Names of keys: everything that belongs to a chain bears its partition."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from haltpoint.contracts.base import action_id, request_id, thought_id
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.runtime.streams.topology import EntryRef, Topology
+from haltpoint.runtime.streams.topology import Topology
 
 
 @given(st.text(alphabet="0123456789abcdef", min_size=1), st.sampled_from([1, 2, 4, 16, 256]))
@@ -29,14 +28,3 @@ def test_keys_are_named_as_documented() -> None:
     assert topology.stream(0, Stream.EVENTS) == "hp:{0}:events"
     assert topology.stream(1, Stream.TOOLS, "contacts") == "hp:{1}:tools:contacts"
     assert topology.key_of("chain", "abc") == f"hp:{{{topology.partition('abc')}}}:chain:abc"
-
-
-def test_a_place_is_read_from_the_key_of_its_stream() -> None:
-    assert EntryRef.of("hp:{3}:tools:contacts:eu", "1-2") == EntryRef(3, "tools:contacts:eu", "1-2")
-    assert EntryRef.of("hp:{12}:events", "1-2") == EntryRef(12, "events", "1-2")
-
-
-@pytest.mark.parametrize("key", ["events", "hp:{0}:dead", "hp:{x}:events", "hp:{0}:tools:", "", "hp:{0}:events:x"])
-def test_other_keys_are_no_work_streams(key: str) -> None:
-    with pytest.raises(ValueError, match="not the key of a work stream"):
-        EntryRef.of(key, "1-1")

@@ -71,12 +71,6 @@ def test_what_is_no_linear_expression_is_refused_in_words(expression: str, fault
     assert str(caught.value) == f"'{expression}' {NONE}: {fault}"
 
 
-@pytest.mark.parametrize("expression", [r"\bänder", r"\\\bnaïve", r"\Bоплата", r"für\b"])
-def test_the_end_of_a_word_is_known_of_ascii_words_only(expression: str) -> None:
-    with pytest.raises(ValueError, match=r"knows ASCII letters only; write \(\?:\^\|\\PL\) before a word"):
-        regex(expression)
-
-
 @pytest.mark.parametrize(
     ("expression", "text", "words"),
     [

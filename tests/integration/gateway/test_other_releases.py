@@ -51,16 +51,6 @@ async def test_its_idempotency_key_finds_no_chain_and_begins_none(system: System
         assert await dump(system, chain.id) == before
 
 
-async def test_its_questions_are_refused_as_it_is(system: System, old: list[OldChain]) -> None:
-    asked = [(chain, request) for chain in old for request in chain.requests]
-    assert asked
-    for chain, request in asked:
-        assert refused(problem(await system.http.get(f"/v1/requests/{request}"), 409, "other_release"), chain)
-        body = {"kind": "clarification", "option_id": "user_abc123"}
-        reply = await system.http.post(f"/v1/requests/{request}/answer", json=body)
-        assert refused(problem(reply, 409, "other_release"), chain)
-
-
 async def test_lists_go_on_beside_such_chains(system: System, old: list[OldChain]) -> None:
     own = await system.submit()
     request_id = await system.ask(own)

@@ -164,45 +164,6 @@ def completed() -> ChainView:
     )
 
 
-def doubted_twice() -> ChainView:
-    """A send ran into its timeout twice; a person said that it did not happen, and then that it did."""
-    said: list[dict[str, Any]] = [{"decision": "not_happened"}, {"decision": "happened", "value": {"message_id": "m1"}}]
-    asked = [
-        {
-            **request(),
-            "id": f"c1.r{number}",
-            "step_id": "send",
-            "action_id": "c1.send.1",
-            "kind": "in_doubt",
-            "status": "answered",
-            "question": "Was it sent?",
-            "options": [],
-            "tool": "send_message",
-            "asked_at": after(20 * number - 14),
-            "answer": {"by": "ada", "at": at, "answer": {"kind": "in_doubt", **words}},
-        }
-        for number, (words, at) in enumerate(zip(said, (after(20), after(31)), strict=True), 1)
-    ]
-    sent = {"success": True, "next_action": "continue", "data": {"message_id": "m1"}}
-    once = action("send.1", "send_message", {"content": "hello"}, sent)
-    return chain(
-        status="completed",
-        updated_at=after(37),
-        steps=[
-            step(
-                "send",
-                "send_message",
-                "completed",
-                validation_status="passed",
-                started_at=after(0.5),
-                ended_at=after(33),
-                actions=[{**once, "started_at": after(1), "ended_at": after(32)}],
-            )
-        ],
-        requests=asked,
-    )
-
-
 def failed() -> ChainView:
     """Nobody is called Zorgblort."""
     error = {"error_type": "NOT_FOUND", "message": "Nobody is called 'Zorgblort'.", "suggestion": "Check the spelling."}

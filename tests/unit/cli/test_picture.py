@@ -50,22 +50,6 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
     assert lines[-1].startswith("✓ completed")
 
 
-@pytest.mark.parametrize("width", [60, 80])
-def test_in_a_pipe_a_question_is_wrapped_and_other_lines_are_whole(width: int) -> None:
-    console = Console(file=io.StringIO(), width=width)
-    asked = stopped()
-    [request] = asked.requests
-    Lines(console).show(
-        asked.model_copy(update={"requests": [request.model_copy(update={"question": "Which? " * 30})]})
-    )
-    assert isinstance(console.file, io.StringIO)
-    lines = console.file.getvalue().splitlines()
-    [first] = [place for place, line in enumerate(lines) if "■ STOP" in line]
-    assert len(lines[first]) <= width
-    assert lines[first + 1].startswith(" " * 13 + "Which?")
-    assert max(len(line) for line in lines if "never executed" in line) > 60
-
-
 def test_a_terminal_gets_a_picture_that_stays_at_the_end() -> None:
     console = Console(file=io.StringIO(), width=80, height=12, force_terminal=True, color_system=None)
     shown = teller(console)

@@ -5,16 +5,14 @@ from typing import Any
 import pytest
 
 from haltpoint.cli.render.lines import Mark
-from haltpoint.cli.render.story import answer_lines, bounds_lines, tell
+from haltpoint.cli.render.story import answer_lines, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import visible
-from haltpoint.contracts.work.bounds import Bound, ChainBounds, SaidBy
 from tests.unit.cli.chains import (
     BEGUN,
     action,
     chain,
     completed,
-    doubted_twice,
     failed,
     request,
     step,
@@ -57,26 +55,6 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
     ]
     assert told(story, Mark.WORDS) == ["I told John Doe."]
     assert tell(completed())[-1].note == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
-
-
-def test_i1_the_story_of_a_routed_task_begins_with_whom_it_goes_to_and_why() -> None:
-    routed = {"reasoning": "the rule vip fits", "confidence": 1.0, "strategy": "rule", "timestamp": BEGUN}
-    first, *_ = tell(chain(routed={**routed, "target_agent": "billing", "rule": "vip"}))
-    assert (first.mark, first.text, first.note) == (Mark.CHOICE, "billing (rule)", "the rule vip fits")
-    first, *_ = tell(chain(routed={**routed, "target_agent": "hr", "by": "ann"}))
-    assert first.text == "hr (by ann)"
-    first, *_ = tell(chain(routed=routed))
-    assert first.text == "the agent without a name (rule)"
-
-
-def test_an_action_that_was_in_doubt_twice_is_told_with_each_answer_below_its_question() -> None:
-    assert [mark for _, mark, _ in lines(doubted_twice())] == [
-        *(Mark.RUNNING, Mark.RUNNING),
-        *(Mark.STOP, Mark.OPTION, Mark.CHOICE),
-        *(Mark.STOP, Mark.OPTION, Mark.CHOICE),
-        *(Mark.DONE, Mark.DONE, Mark.DONE),
-    ]
-    assert told(lines(doubted_twice()), Mark.CHOICE) == ["not happened", 'happened: {"message_id": "m1"}']
 
 
 def test_a_failed_chain_says_why() -> None:
@@ -155,20 +133,6 @@ def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: 
     assert visible(hostile) == shown
     view = chain(goal=hostile, never_executed=[{"tool": hostile, "reason": hostile}])
     assert all(c.isprintable() for line in tell(view) for c in line.text + line.note)
-
-
-def test_c12_what_a_goal_asks_of_tools_is_told_with_whose_word_it_is() -> None:
-    bounds = ChainBounds(
-        required_tools=(Bound(by=SaidBy.GOAL, tools=("send_message", "call")),),
-        ask_before=(Bound(by=SaidBy.PATTERN, tools=("*",), words='"ask me"', pattern="ask-first"),),
-        conditions=(Bound(by=SaidBy.GOAL, words="only if he is late"),),
-    )
-
-    assert list(bounds_lines(bounds)) == [
-        "required tools: send_message or call (goal)",
-        'ask before: * "ask me" (pattern)',
-        "conditions: only if he is late (goal)",
-    ]
 
 
 def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> None:

@@ -39,22 +39,6 @@ def test_nobody_is_meant(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("phone", "last", "confidence"),
-    [
-        ("", None, 0.80),
-        ("+1 555", None, 0.85),
-        ("", date(2026, 11, 19), 0.90),
-        ("+1 555", date(2026, 11, 19), 0.95),
-        ("", date(2026, 10, 21), 0.90),  # thirty days ago
-        ("", date(2026, 10, 20), 0.80),  # thirty-one
-    ],
-)
-def test_recent_and_complete_entries_are_likelier(phone: str, last: date | None, confidence: float) -> None:
-    person = Contact("u", "Jane Smith", email="js@example.com", phone=phone, last_contact=last)
-    assert only(person, "jane") == (Rule.PREFIX, confidence)
-
-
-@pytest.mark.parametrize(
     ("name", "query"),
     [
         ("José Álvarez", "jose alvarez"),

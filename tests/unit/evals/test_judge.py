@@ -201,12 +201,6 @@ def test_an_effect_without_the_yes_that_the_goal_wants_is_found(questions: tuple
     assert value("conditions_ignored", replace(CONDITION, asked=questions)) == ignored
 
 
-def test_an_effect_that_already_happened_is_found() -> None:
-    once_more = Ran("c.s2.2", "send_message", 80, 90, target="user_a11", text="hello")
-    for more, repeats in ((once_more, 1), (changed(once_more, text="bye"), 0), (changed(once_more, ok=False), 0)):
-        assert value("repeated_effects", replace(CLEAR, ran=(*CLEAR.ran, more))) == repeats
-
-
 @pytest.mark.parametrize(
     "history",
     [
@@ -220,14 +214,6 @@ def test_an_effect_that_already_happened_is_found() -> None:
 def test_deeds_that_do_not_fit_the_record_are_found(history: History) -> None:
     assert value("deeds_wrong", history) == 1
     assert "actions were misreported" in broken([history])
-
-
-def test_an_answer_without_words_and_a_chain_without_an_end_are_found() -> None:
-    assert "answers were empty" in broken([replace(CLEAR, view=view(answered(DEED, text=" "), *PLAN))])
-    assert (
-        broken([replace(CLEAR, view=view(answered(DEED, text=" "), *PLAN, status="running"))])[0]
-        == "chains did not end"
-    )
 
 
 def test_a_call_that_is_asked_about_twice_is_found() -> None:

@@ -79,17 +79,6 @@ def test_the_player_finds_the_case_by_the_context_and_says_nothing_to_strangers(
     assert Player([case]).next(Conversation("plan", known='{"case": "nobody/3"}')) is None
 
 
-def test_a_name_means_one_several_or_none() -> None:
-    people, pages = WORLD.people, WORLD.pages
-    assert find(people, "Jane").sure
-    assert find(people, "john smith").ids == ("user_j02",)
-    assert find(people, "john smith").sure
-    assert (len(find(people, "John").ids), find(people, "John").sure) == (3, False)
-    assert (len(find(people, "J").ids), find(people, "J").sure) == (4, False)
-    assert find(people, "Zorgblort").ids == find(people, "").ids == ()
-    assert (len(find(pages, "Release notes").ids), find(pages, "Release notes").sure) == (2, False)
-
-
 def test_there_are_thirty_natural_requests_with_their_truth() -> None:
     requests = real_requests()
     assert len({case.goal for case in requests}) == len(requests) >= 30

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import ChainError, Failure, Rest, StepRun
+from haltpoint.chain.model.state import Rest, StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.story import tell
@@ -185,17 +185,6 @@ def asked(number: int = 1, question: str = "Which John?") -> StoredRequest:
     return StoredRequest(asked.request_id, RequestStatus.OPEN, encode(asked))
 
 
-def test_c8_a_chain_that_fails_when_the_calls_under_way_have_ended_is_not_over() -> None:
-    runs = (StepRun(StepStatus.FAILED), StepRun(StepStatus.IN_PROGRESS, actions=1), StepRun())
-    failing = ChainError("HP-204", "no", "find")
-    actions = {"c1.send.1": {"tool": "send_message", "args": "{}"}}
-    view = view_of(record(kept=StoredPlan(failing=Failure(failing)), runs=runs, actions=actions))
-    assert (view.status, view.answer, view.error) == ("executing", None, None)
-    assert view.summary == "0 of 3 steps completed. Fails when the running work has ended: HP-204: no"
-    assert view.current is not None
-    assert (view.current.step_id, view.current.tool) == ("send", "send_message")
-
-
 def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_last_run() -> None:
     find, about = {"step_id": "find"}, {"step_id": "find", "action_id": "c1.find.1"}
     log: list[tuple[int, list[Any]]] = [
@@ -221,17 +210,3 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
     assert seconds(1) == [1, 1, None, None]
     assert seconds(3) == [1, 1, None, None], "it runs again"
     assert seconds(5) == [1, 1, 20, 20]
-
-
-def test_c3_a_choice_of_tools_is_one_promise() -> None:
-    plan = door(Plan).validate_python(
-        {"steps": [{"id": "reach", "one_of": ["send_mail", "send_text"], "may_fail": True}]}
-    )
-    (open_step,) = view_of(record(plan=plan, runs=(StepRun(),))).steps
-    assert (open_step.one_of, open_step.may_fail) == (("send_mail", "send_text"), True)
-    assert [(one.tool, one.kept_by) for one in open_step.promises] == [("send_mail or send_text", None)]
-
-    done = StepRun(StepStatus.COMPLETED, actions=1, last_ok=1, receipts=1)
-    actions = {"c1.reach.1": {"tool": "send_text", "args": "{}", "receipt": OK, "data": "{}"}}
-    (kept,) = view_of(record(plan=plan, runs=(done,), actions=actions)).steps
-    assert [(one.tool, one.kept_by) for one in kept.promises] == [("send_text", "c1.reach.1")]

@@ -42,13 +42,6 @@ def test_f1_prose_in_tags_that_is_cut_off_is_words() -> None:
     assert proposal.content.startswith(words)
 
 
-@pytest.mark.parametrize("arguments", ['{"name": "Anna', '{"name"', "", "Anna"])
-def test_c9_of_native_calls_the_one_that_is_cut_off_is_unreadable(arguments: str) -> None:
-    proposal = draft_proposal(Reply(calls=(WHOLE, NativeCall("send", arguments)), cut=True), TOOLS)
-    assert [call.tool for call in proposal.calls] == ["find"]
-    assert proposal.faults == (f"the call of send is cut off: the reply {LIMIT}",)
-
-
 def test_c9_whole_calls_of_a_cut_reply_are_made() -> None:
     for reply in (Reply(calls=(WHOLE,), cut=True), Reply('{"tool":"find","arguments":{"name":"Anna"}}', cut=True)):
         proposal = draft_proposal(reply, TOOLS)

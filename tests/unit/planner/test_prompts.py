@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import pytest
 from haltpoint.chain.checks import built_in
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
-from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
+from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
@@ -74,16 +73,6 @@ def test_a_plan_is_asked_for_by_schema_with_the_tools_by_name_and_no_tool_to_cal
     assert "- send_message(recipient_id, content): Send a message." in text(prompt)
     assert "[recipient_id must come from lookup_contacts.contact_id]" in text(prompt)
     assert "may stop and let a person choose" in text(prompt)
-
-
-def test_c3_of_several_tools_that_will_do_the_model_is_told_to_call_one() -> None:
-    choice = Plan(steps=(Step(id="reach", required_tools=("lookup_contacts",), one_of=("send_message", "send_fax")),))
-    due = (("lookup_contacts",), ("send_message", "send_fax"))
-    both = prompts.build(replace(context(ThoughtKind.ACT, "reach", due=due), plan=choice))
-    assert "have succeeded: lookup_contacts, send_message or send_fax\n" in text(both)
-    assert "Still to be called: lookup_contacts, send_message or send_fax." in text(both)
-    found = replace(context(ThoughtKind.ACT, "reach", due=due[1:], receipts=(receipt(step="reach"),)), plan=choice)
-    assert "Still to be called: send_message or send_fax." in text(prompts.build(found))
 
 
 def test_c15_nothing_private_is_in_any_prompt() -> None:
@@ -233,32 +222,6 @@ def test_c10_no_prompt_presses_for_a_call(kind: ThoughtKind, corrections: tuple[
         assert not re.search(r"\bcall\b[^.]*\bnow\b", str(message["content"]), re.IGNORECASE)
 
 
-def test_c6_an_id_inside_an_argument_is_told_with_its_place() -> None:
-    letter = {"type": "object", "properties": {"to": TEXT, "content": TEXT}}
-    parameters = {"properties": {"letter": letter}, "required": ["letter"]}
-    provenance = {"letter.to": ("lookup_contacts.contact_id",)}
-    send = msgspec.structs.replace(SEND, parameters=parameters, provenance=provenance)
-    shown = tool_forms.native(send)["function"]["parameters"]["properties"]["letter"]
-    assert shown["description"] == "letter.to is copied from contact_id in the data of a result of lookup_contacts"
-    assert "letter.to must come from lookup_contacts.contact_id" in tool_forms.described(send)
-    asked = context(ThoughtKind.ACT, "send", tools={**TOOLS, SEND.name: send})
-    assert "send_message needs an id that only lookup_contacts can find" in prompts.build(asked).messages[-1]["content"]
-
-
-def test_b5_what_a_person_said_in_words_is_not_an_id_to_go_on_with() -> None:
-    said = {"answer": "yes", "selected": {"id": "1", "title": "yes"}}
-    asked = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said, tool=ASK_HUMAN),))
-    assert "go on with this id" not in text(prompts.build(asked))
-    looked_up = context(ThoughtKind.ACT, "send", receipts=(receipt(data=said),))
-    assert "go on with this id" in text(prompts.build(looked_up))
-
-
-def test_a_retry_of_a_plan_lists_every_fault() -> None:
-    faults = tuple(Correction(violation=Violation.BAD_PLAN, message=f"fault {n}") for n in (1, 2))
-    prompt = prompts.build(context(ThoughtKind.PLAN, corrections=faults, previous="{}"))
-    assert "- fault 1\n- fault 2\n" in prompt.messages[-1]["content"]
-
-
 def test_the_open_ended_step_may_call_and_may_answer() -> None:
     react = {"task": Task(goal="Tell John", style=Style.REACT)}
     first = prompts.build(context(ThoughtKind.REASON, "think", **react))
@@ -267,16 +230,6 @@ def test_the_open_ended_step_may_call_and_may_answer() -> None:
     done = receipt(Outcome(success=True, next_action=NextAction.COMPLETE), {}, tool="send_message")
     last = prompts.build(context(ThoughtKind.REASON, "think", receipts=(done,), **react))
     assert "in one plain sentence" in last.messages[-1]["content"]
-
-
-def test_messages_of_the_user_never_stand_in_a_row() -> None:
-    for kind, step in ((ThoughtKind.ACT, "send"), (ThoughtKind.REASON, "think"), (ThoughtKind.ANSWER, None)):
-        prompt = prompts.build(
-            context(kind, step, receipts=(receipt(), receipt(failed())), findings=(("think", "x"),),
-                    corrections=(NO_CALL,), previous="")
-        )  # fmt: skip
-        roles = [message["role"] for message in prompt.messages]
-        assert ("user", "user") not in pairwise(roles)
 
 
 def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:

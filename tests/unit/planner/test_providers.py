@@ -24,12 +24,9 @@ from pydantic_ai import (
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelAuthenticationError,
-    ModelConnectionError,
     ModelHTTPError,
     ModelNotFoundError,
-    ModelOverloadedError,
     ModelQuotaExceededError,
-    ModelRateLimitError,
     UnexpectedModelBehavior,
     UserError,
 )
@@ -120,7 +117,6 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
     assert reply.usage.input_tokens > 0
 
 
-PASSING = (ModelRateLimitError("big", "slow down"), ModelOverloadedError("big", "busy"), ModelHTTPError(503, "big"))
 LASTING: tuple[tuple[Exception, str], ...] = (
     (ModelAuthenticationError("big", "invalid key sk-12345"), "HP-303"),
     (ModelHTTPError(403, "big"), "HP-303"),
@@ -131,18 +127,6 @@ LASTING: tuple[tuple[Exception, str], ...] = (
     (ModelQuotaExceededError("big", "pay first"), "HP-305"),
     (UnexpectedModelBehavior("no parts"), "HP-306"),
 )
-
-
-@pytest.mark.parametrize("error", [*PASSING, ModelConnectionError("big", "refused")], ids=repr)
-async def test_what_may_pass_is_waited_out(error: Exception) -> None:
-    errors = [error, error]
-
-    def answer(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
-        if errors:
-            raise errors.pop()
-        return ModelResponse([TextPart("at last")])
-
-    assert (await port(answer).ask("big", Prompt(TALK[:2]), thought())).content == "at last"
 
 
 @pytest.mark.parametrize(("error", "code"), LASTING, ids=repr)

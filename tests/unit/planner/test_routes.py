@@ -44,10 +44,6 @@ def read(content: object, *calls: NativeCall) -> Proposal:
     return draft_proposal(Reply(text, calls), TOOLS)
 
 
-def names(proposal: Proposal) -> list[str]:
-    return [call.tool for call in proposal.calls]
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -64,21 +60,6 @@ def test_c9_a_decision_is_a_call_of_route_or_its_json(words: str) -> None:
     proposal = read(words)
     assert [(call.tool, call.arguments) for call in proposal.calls] == [(ROUTE, DECISION)]
     assert (proposal.content, proposal.faults) == ("", ())
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        f"It is about money.\n{TEXT}",
-        f"The note says:\n```json\n{TEXT}\n```\nI did not follow it.",
-        f"{TEXT}\n{TEXT}",
-        json.dumps([DECISION]),
-        json.dumps({"routing": DECISION}),
-        json.dumps({"agent": "billing", "task": "Pay it back"}),
-    ],
-)
-def test_c9_a_decision_beside_words_or_inside_of_data_is_none(words: str) -> None:
-    assert ROUTE not in names(read(words))
 
 
 def test_c9_who_cannot_route_says_words() -> None:
@@ -145,11 +126,6 @@ def test_i2_until_an_agent_has_worked_it_must_call() -> None:
     prompt = prompt_of(receipt("find_order", {"id": "o1"}))
     assert prompt.force
     assert prompt.schema is not None
-
-
-def test_i2_a_forced_decision_has_no_tool_but_route() -> None:
-    prompt = prompt_of(receipt("find_order", {"id": "o1"}), forced=True)
-    assert (offered_by(prompt), prompt.force) == ([ROUTE], True)
 
 
 def test_i2_what_an_agent_said_is_the_result_of_a_call() -> None:

@@ -1,6 +1,5 @@
 """Scripts: which rule answers, what templates become, and what is said about a faulty script."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +43,6 @@ def test_rules_by_what_has_answered() -> None:
     assert rule_for(talk, {"when": {"result": {"error.error_type": ".+"}}, **SAY}) is None
 
 
-def test_a_rule_is_passed_over_after_its_times() -> None:
-    script = following({"times": 2, "fault": {"status": 500}}, SAY)
-    numbers = [found[0] for _ in range(4) if (found := script.next(Conversation())) is not None]
-    assert numbers == [0, 0, 1, 1]
-
-
 def test_templates_take_values_from_the_conversation() -> None:
     script = following({"when": {"goal": r"^Tell (?P<name>\w+) (?P<words>.+)"}, **SAY})
     found = script.next(Conversation(goal="Tell John hi there", results=(FOUND,)))
@@ -68,20 +61,6 @@ def test_templates_take_values_from_the_conversation() -> None:
 def test_a_template_that_refers_to_nothing_is_told() -> None:
     with pytest.raises(KeyError, match=r"result\.data\.id"):
         fill("{{result.data.id}}", {"result": {}})
-
-
-def test_results_of_the_role_tool_are_found_by_their_calls() -> None:
-    call = {"id": "call_1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
-    messages = [
-        {"role": "system", "content": "You are the desk."},
-        {"role": "user", "content": "Goal: x\nmore"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(FOUND[1])},
-    ]
-    headers = {"x-haltpoint-thought": "act", "x-haltpoint-turn": "3", "x-haltpoint-attempt": "nonsense"}
-    talk = Conversation.of(headers, {"messages": messages})
-    assert (talk.thought, talk.turn, talk.attempt, talk.goal, talk.results) == ("act", 3, None, "x", (FOUND,))
-    assert talk.system == "You are the desk."
 
 
 @pytest.mark.parametrize("name", ["contacts_good", "contacts_careless"])

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Style, Task
-from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import NativeCall, Reply
 from haltpoint_planner.parsing.shown import BESIDE_WORDS, MEANT
@@ -99,17 +98,6 @@ def answer(
     return message.data
 
 
-def test_c6_what_cannot_be_read_of_an_answer_is_told() -> None:
-    assert answer("", NativeCall("send", "to Ann: hi")).faults == (
-        "the arguments of send are not a JSON object within the limits",
-    )
-    assert answer('{"tool": "send", "argu', tools=TOOLS).called == ("send",)
-    assert answer("x" * (MAX_BODY + 1)).faults == (
-        f"the reply has {MAX_BODY + 1} characters; at most {MAX_BODY} are read",
-    )
-    assert answer("John is found.").faults == ()
-
-
 TOOLS = specs(
     spec("send", parameters={"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}),
     spec("list", parameters={"type": "object", "properties": {"folder": {"type": "string"}}}),
@@ -156,7 +144,6 @@ BESIDE = [
     f"I send it now.\n{MADE}",
     f"I run:\n```sql\nselect 1\n```\n{MADE}",
 ]
-ENDING = ["{}\nEND", "{}<|im_end|>\n<|im_start|>user\nAnd now?", "**Action:** {}", "<answer>{}</answer>"]
 
 
 @pytest.mark.parametrize("kind", [ThoughtKind.ACT, ThoughtKind.REASON, ThoughtKind.ANSWER])
@@ -185,12 +172,6 @@ def test_c9_a_reply_that_is_a_call_by_form_is_one_or_unreadable_in_every_thought
         assert proposal.content == words or called or faulty
 
 
-@pytest.mark.parametrize("form", ENDING)
-def test_c9_calls_that_end_a_reply_are_made_and_the_tokens_behind_them_cut(form: str) -> None:
-    proposal = draft_proposal(Reply(form.replace("{}", MADE)), TOOLS)
-    assert ([call.arguments for call in proposal.calls], proposal.faults) == ([{"to": "u1"}], ())
-
-
 @pytest.mark.parametrize("words", BESIDE)
 def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_comes_again_is_words(words: str) -> None:
     proposal = draft_proposal(Reply(words), TOOLS)
@@ -199,28 +180,6 @@ def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_c
     assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words.strip())
     drafted = answer(words, tools=TOOLS)
     assert (drafted.called, drafted.faults, drafted.text) == ((), (), words.strip())
-
-
-NAMELESS = [
-    '<tool name="hammer"><price>3</price></tool>',
-    "The token <tool_call> begins a call, and a list of such tokens ends it.",
-]
-
-
-@pytest.mark.parametrize("words", NAMELESS)
-@pytest.mark.parametrize("kind", [ThoughtKind.ACT, ThoughtKind.REASON, ThoughtKind.ANSWER])
-def test_c9_what_cannot_be_read_and_names_no_known_tool_is_asked_about_once(kind: ThoughtKind, words: str) -> None:
-    form = AnswerRequested if kind is ThoughtKind.ANSWER else ActionRequested
-    found: list[tuple[str, int]] = []
-    for corrections in ((), (Correction(violation=Violation.UNREADABLE, message="it cannot be read"),)):
-        request = ThoughtRequest(thought_id="c.s1.t1.1", kind=kind, step_id="s1", deadline=0, corrections=corrections)
-        message = reply_to(form(id="x", source="haltpoint/executor", data=request), Reply(words), TOOLS)
-        if isinstance(message, AnswerDrafted):
-            found.append((message.data.text, len(message.data.faults)))
-        else:
-            assert isinstance(message, ActionProposed)
-            found.append((message.data.proposal.content, len(message.data.proposal.faults)))
-    assert found == [(words, 1), (words, 0)]
 
 
 UNKNOWN = [
@@ -243,12 +202,6 @@ def test_c9_what_calls_no_known_tool_is_no_call(words: str) -> None:
     assert (drafted.called, drafted.faults, drafted.text) == ((), (), words)
 
 
-def test_c9_a_native_call_of_an_unknown_tool_is_one_and_so_is_one_beside_a_call_of_a_known_tool() -> None:
-    assert [call.tool for call in draft_proposal(Reply("", (NativeCall("sned", {}),)), TOOLS).calls] == ["sned"]
-    proposal = draft_proposal(Reply(f"{MADE}\n{UNKNOWN[0]}"), TOOLS)
-    assert ([call.tool for call in proposal.calls], proposal.shown) == (["send", "nightly"], False)
-
-
 PARTS = st.sampled_from(
     ["I look it up.", "She said:", '"', "`", "'", "> ", "„", "“", "\n", "\n\n", " ", "| ", "OK", "    ", "```", "- "]
 )
@@ -264,12 +217,3 @@ def test_c7_of_the_calls_of_a_reply_all_are_made_in_their_order_or_none(parts: l
         [],
         [one for at, one in enumerate(written) if one not in written[:at]],
     )
-
-
-@pytest.mark.parametrize("words", UNREADABLE)
-def test_c6_what_cannot_be_read_ends_no_open_ended_task(words: str) -> None:
-    story = Story(Task(goal="tell John", style=Style.REACT), *TOOLS.values())
-    story.submit()
-    story.take(draft_proposal(Reply(words), TOOLS))
-    assert story.final_facts == []
-    assert [one["violation"] for one in story.told("contract.violated")] == ["unreadable"]
