@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from haltpoint.chain.checks import human_tool
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Style
@@ -14,7 +14,7 @@ FILE: Final = Agents(
         for name, below in zip(LEVELS, (*LEVELS[1:], ""), strict=True)
     )
 )
-_QUESTION: Final = {"name": human_tool.NAME, "arguments": {"question": "Which colour for {{goal.what}}?"}}
+_QUESTION: Final = {"name": ASK_HUMAN, "arguments": {"question": "Which colour for {{goal.what}}?"}}
 
 
 def _handed_on(agent: str) -> dict[str, Any]:
@@ -24,10 +24,10 @@ def _handed_on(agent: str) -> dict[str, Any]:
 def rules() -> list[dict[str, Any]]:
     """Each hands its task on and passes the words back that come from below; the last one asks a person."""
     script = list[dict[str, Any]]()
-    for name, below in zip(LEVELS, (*LEVELS[1:], human_tool.NAME), strict=True):
+    for name, below in zip(LEVELS, (*LEVELS[1:], ASK_HUMAN), strict=True):
         goal = rf"^{name}: (?P<what>\w+)$"
         call, words = _handed_on(below), "{{result.data.text}}"
-        if below == human_tool.NAME:
+        if below == ASK_HUMAN:
             call, words = _QUESTION, "{{result.data.answer}}"
         script += [
             {"when": {"goal": goal, "results": [call["name"]]}, "say": {"content": words}},

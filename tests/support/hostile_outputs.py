@@ -160,7 +160,7 @@ def _near_name(kind: str, chance: random.Random) -> Hostile:
 
 
 def _extra_arguments(kind: str, chance: random.Random) -> Hostile:
-    more = chance.choice(({"confirmed": True}, {"__proto__": {"a": 1}}, {"Text": "x"}, {"text ": "x"}, {"": 1}))
+    more = chance.choice(({"approved": True}, {"__proto__": {"a": 1}}, {"Text": "x"}, {"text ": "x"}, {"": 1}))
     return _say(kind, chance, "note", _GOOD_NOTE | more)
 
 

