@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT
+from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.wire import (
@@ -130,23 +129,3 @@ def test_a_bad_traceparent_is_dropped_and_no_error(trace: object) -> None:
 )
 def test_depth_is_counted_outside_of_strings(text: bytes, deep: bool) -> None:
     assert too_deep(text) is deep
-
-
-def nested(levels: int) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for _ in range(levels - 1):
-        value = {"a": value}
-    return value
-
-
-@pytest.mark.parametrize("context", [nested(MAX_DEPTH - 1), {"a": "b" * (MAX_BODY - 50)}], ids=["deep", "large"])
-def test_what_a_task_may_bring_fits_into_the_messages_about_it(context: dict[str, Any]) -> None:
-    task = Task(goal="x", context=context)
-    assert len(encode(task)) <= MAX_BODY
-    assert not too_deep(encode(task))  # the gateway takes it
-    data = ToolRequested.Data(
-        action_id="c.s.1", tool="t", attempt=1, repeatable=True, timeout=1, deadline=1, position=1, context=context
-    )
-    message = encode(ToolRequested(id="c.s.1/1", source="haltpoint/executor", subject="c", data=data))
-
-    assert isinstance(decode(Stream.TOOLS, {b"__data__": message}), Decoded)

@@ -13,8 +13,6 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, TaskCancelled, ToolCompleted
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.receipts import ClaimStatus, Completion
-from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.store.store import CommitStatus
 from haltpoint.runtime.streams.connection import Argument
 from haltpoint.runtime.streams.topology import PREFIX
@@ -171,16 +169,6 @@ async def test_a_child_that_cannot_be_written_ends_its_parent_too(desk: Desk) ->
     assert ended.end.error.code == "HP-211"
 
 
-async def test_a_child_that_ends_after_its_parent_was_forgotten_leaves_nothing_behind(desk: Desk) -> None:
-    parent, child = await called(desk)
-    for key in Key:
-        await desk.redis.delete(desk.key(key, parent))
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=TaskCancelled.Data(by="ann")))
-    await desk.decide_all()
-    assert await desk.redis.exists(*(desk.key(key, parent) for key in Key)) == 0
-    assert await desk.backlog(Stream.EVENTS) == 0
-
-
 async def test_a_parent_that_cannot_be_written_takes_its_children_with_it(desk: Desk) -> None:
     steps = plan(*(tool_step(one, call("tell", who=one)) for one in ("John", "Jane")))
     parent = await desk.submit(Task(goal="Tell both", plan=steps, parallel=2))
@@ -198,25 +186,3 @@ async def test_a_parent_that_cannot_be_written_takes_its_children_with_it(desk: 
     children = [await desk.chain(f"{parent}~{one}-1") for one in ("John", "Jane")]
     assert [one.status for one in children] == [ChainStatus.CANCELLED] * 2
     assert await desk.backlog(Stream.EVENTS) == 0
-
-
-async def test_a_worker_that_lets_a_call_pass_too_late_records_nothing(desk: Desk) -> None:
-    """Its hooks were asked twice, as after a lost lease: the first word counts, the receipt is the child's."""
-    desk.tools["tell"] = msgspec.structs.replace(desk.tools["tell"], hooks=("rules:quiet",))
-    parent = await desk.submit(literal_task(1, "tell", who="John"))
-    await desk.decide_all()
-    (order,) = await desk.orders()
-    await desk.finish(order, data='{"arguments":{"who":"Jane"}}')
-    await desk.decide_all()
-    child = f"{parent}~s1-1"
-    action = await desk.action(f"{parent}.s1.1")
-    assert (action.child, action.earlier[1].data) == (child, '{"arguments":{"who":"Jane"}}')
-    assert await desk.finish(order, data='{"arguments":{"who":"John"}}') is Completion.STALE
-    assert (await desk.receipt_store.claim(order.ref, order.data.action_id)).status is ClaimStatus.STALE
-    await desk.decide_all()
-    (first,) = await desk.orders()
-    assert json.loads(first.body) == {"query": "Jane"}
-    await desk.finish(first, data='{"id":"jane"}')
-    await desk.run()
-    assert (await desk.chain(parent)).status is ChainStatus.COMPLETED
-    assert (await receipt(desk, parent))["success"]

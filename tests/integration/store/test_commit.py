@@ -129,27 +129,6 @@ async def test_r13_a_commit_is_refused_whole_and_no_fault_of_its_chain(desk: Des
     assert [one.status for one in batch.chains] == [CommitStatus.OK]
 
 
-async def test_two_events_of_one_chain_are_committed_once_and_logged_each(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(2))
-    await desk.finish(order)
-    await desk.later(3600)
-    (place, completed), *_ = await desk.read(Stream.EVENTS)
-    chain_id = completed.message.subject
-    loaded = (await desk.store.load([chain_id]))[chain_id]
-    received = Received(completed.message, completed.body)  # type: ignore[arg-type]
-    now = await desk.now()
-    first = decide(loaded.chain, received, World(desk.tools), now)
-    repeat = decide(first.chain, received, World(desk.tools), now)
-    assert repeat.chain is first.chain
-    commit = ChainCommit(loaded, [Decided(received, first, now), Decided(received, repeat, now)], [place.entry])
-    batch = await desk.store.commit(0, [commit])
-    assert batch.chains[0].status is CommitStatus.OK
-    lines = await desk.stored.log(chain_id)
-    assert [line["type"] for line in lines] == ["task.submitted", "tool.completed"]
-    assert lines[1]["ref"] == order.data.action_id
-    assert len(await desk.orders()) == 1
-
-
 async def test_the_feed_tells_the_number_of_each_line_of_the_log(desk: Desk) -> None:
     chain_id = await desk.submit(literal_task(2))
     await desk.run()
@@ -169,18 +148,6 @@ async def test_the_feed_forgets_by_age(redis: Redis, monkeypatch: pytest.MonkeyP
             await desk.submit(literal_task())
             await desk.run()
         assert await redis.xlen(desk.key("feed")) < 300  # MINID ~ drops whole nodes of 100 entries
-
-
-async def test_a_chain_moves_through_the_indexes_and_loses_its_timer_at_the_end(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
-    await desk.decide_all()
-    assert await desk.redis.zscore(desk.key("index", "status", "accepted"), chain_id) is None
-    assert await desk.redis.zscore(desk.key("index", "status", "executing"), chain_id) is not None
-    await desk.run()
-    assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
-    assert await desk.redis.zscore(desk.key("index", "status", "executing"), chain_id) is None
-    assert await desk.redis.zscore(desk.key("index", "status", "completed"), chain_id) is not None
-    assert await desk.redis.zcard(desk.key("timers")) == 0
 
 
 async def test_the_final_indexes_forget_with_the_chains(redis: Redis) -> None:

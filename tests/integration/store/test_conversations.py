@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.work.tasks import Earlier, Task
 from haltpoint.runtime.store.conversations import KEPT, MOST, ROOM
 from haltpoint.runtime.store.rows import Data, Key
-from haltpoint.runtime.store.store import Store, SubmitStatus, Submitted
+from haltpoint.runtime.store.store import Store, Submitted
 from haltpoint.runtime.streams.topology import Topology
 from tests.support.desk import Desk
 
@@ -89,15 +88,3 @@ async def test_c15_only_the_last_tasks_come_along_and_only_so_much_of_them(desk:
     told = await earlier(desk, await said(store, "last"))
     assert [one.goal[0] for one in told] == ["3"]
     assert sum(len(one.goal) + len(one.answer) for one in told) <= ROOM
-
-
-async def test_c15_a_repeat_finds_its_chain_though_the_conversation_went_on(desk: Desk, store: Store) -> None:
-    await said(store, "first")
-    task, chain = Task(goal="second", conversation_id="c1"), derived_chain_id(Ingress.HTTP, None, "key")
-    assert (await accept(store, task, chain_id=chain)).status is SubmitStatus.CREATED
-    await said(store, "third")
-    assert (await accept(store, task, chain_id=chain)).status is SubmitStatus.AGAIN
-    assert await goals(desk, chain) == ["first"]
-    other = msgspec.structs.replace(task, goal="other")
-    assert (await accept(store, other, chain_id=chain)).status is SubmitStatus.CONFLICT
-    assert await goals(desk, await said(store, "fourth")) == ["first", "second", "third"]

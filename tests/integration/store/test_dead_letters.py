@@ -1,17 +1,12 @@
 """hp3_dead_letter and hp3_requeue: nothing is dropped silently (R9)."""
 
-import json
-
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import ThoughtFailed, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan, RequeueStatus
-from haltpoint.runtime.store.receipts import Recorded
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint.runtime.streams.wire import DeadLetterReason, encode
+from haltpoint.runtime.streams.wire import DeadLetterReason
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, Order
 
@@ -78,21 +73,3 @@ async def test_e5_a_started_action_with_effects_is_given_up_in_doubt(desk: Desk)
     await desk.decide_all()
     chain = await desk.chain(order.data.action_id.split(".")[0])
     assert chain.status is ChainStatus.ESCALATED
-
-
-async def test_a_chain_hears_that_its_thought_was_given_up_and_the_thought_stays_failed(desk: Desk) -> None:
-    chain_id = await desk.submit(Task(goal="think"))
-    await desk.decide_all()
-    ((ref, request),) = await desk.read(Stream.PLANS)
-    thought = request.message.id
-    failure = ThoughtFailed.Data(thought_id=thought, kind=ThoughtKind.PLAN, code="HP-000", message="given up")
-    about = ThoughtFailed(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=failure)
-    await desk.letters.add(ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
-    assert await desk.messages() == [about]
-    kept = await desk.stored.thought(thought)
-    assert kept is not None
-    assert json.loads(kept.data) == json.loads(encode(failure).decode())
-    assert await desk.receipt_store.record_thought(ref, about) is Recorded.AGAIN
-    await desk.decide_all()
-    assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
-    assert await desk.receipt_store.record_thought(ref, about) is Recorded.AGAIN

@@ -5,9 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.checks.built_in import with_built_in
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -15,8 +13,6 @@ from haltpoint.runtime.streams.topology import PREFIX, Topology
 from tests.support.builders import literal_task, spec
 from tests.support.catalogue import silence
 from tests.support.desk import Desk
-
-DAY = 86_400_000
 
 
 @pytest.fixture
@@ -118,22 +114,3 @@ async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and
     assert await gone() == ["send"]
     await catalogue.announce([spec("send")])
     assert await gone() == []
-
-
-async def test_the_catalogue_lists_tools_for_a_day_after_their_last_announcement(desk: Desk) -> None:
-    topology = Topology(2)
-    catalogue = ToolCatalogue(desk.calls, topology)
-    note, send = spec("note", may_clarify=True), spec("send", read_only=False, queue="mail")
-    await catalogue.announce([note, send])
-    for partition in range(2):
-        assert await catalogue.read(partition) == with_built_in({"note": note, "send": send})
-    blocking = ToolCatalogue(desk.calls, topology, blocked=["ask_human"])
-    assert {name for name, one in (await blocking.read()).items() if one.internal} == {ASK_HUMAN, "end_step"}
-    key = topology.key(0, "catalogue")
-    listed = await catalogue.listed()
-    seen = listed["send"].seen
-    old = (await desk.redis.hget(key, "send")).replace(b"%d" % seen, b"%d" % (seen - DAY - 2000))
-    await desk.redis.hset(key, "send", old)
-    assert await catalogue.read() == with_built_in({"note": note})
-    await catalogue.announce([note])
-    assert await desk.redis.hkeys(key) == [b"note"]

@@ -97,18 +97,6 @@ async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(effect
     assert kept.reservation.n > first.reservation.n
 
 
-async def test_e6_a_repeat_whose_chain_is_over_gives_way_to_what_it_repeated(effects: EffectStore) -> None:
-    own = await effects.reserve(PAY, "c1.s.1", 30.0, keep=False)
-    assert own is not None
-    await effects.settle(own, "c1.s.1", Standing.DONE, "Paid 5")
-    first = (await seen(effects)).reservation
-    assert await effects.reserve(PAY, "c2.s.1", 30.0, first, keep=True) is not None
-    over = (await seen(effects)).reservation
-    assert await effects.reserve(PAY, "c3.s.1", 30.0, over, keep=False) is None
-    kept = await seen(effects)
-    assert (kept.reservation.owner, kept.standing) == ("c1.s.1", Standing.DONE)
-
-
 async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(desk: Desk, effects: EffectStore) -> None:
     order = await begun(desk, effects)
     assert (await seen(effects)).standing is Standing.UNDER_WAY

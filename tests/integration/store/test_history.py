@@ -109,18 +109,6 @@ def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> No
     assert (told["model:violations:m"], told["model:strikes:m"]) == (1, 0)
 
 
-def test_a_supervisors_wrong_call_counts_for_the_tool_and_a_wrong_agent_for_none() -> None:
-    told = counts_of(
-        violated("t1", Violation.UNKNOWN_TOOL, tool="returns"),
-        violated("t2", Violation.NOT_ALLOWED, tool="billing", agent=True),
-        violated("t4", Violation.BAD_ARGUMENTS, tool="find_order", counted=False),
-        chain=OF_SUPERVISOR,
-        message=proposed(),
-    )
-    assert [name for name in told if name.startswith("tool:")] == ["tool:violations:find_order"]
-    assert told["model:violations:m"] == 3
-
-
 def test_an_escalation_is_counted_for_the_missing_tools() -> None:
     escalated = Fact(
         FactType.CHAIN_ESCALATED, {"request_id": "c.r1", "reason": "no", "strikes": 3, "missing": ["send"]}
@@ -149,8 +137,3 @@ def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
     completed = ToolCompleted(id="d", source="x", subject="c", data=data)
     assert counts_of(done, chain=OF_SUPERVISOR, message=completed) == {}
     assert counts_of(chain=OF_SUPERVISOR, message=proposed(step="")) == {}
-
-
-def test_a_question_of_routing_is_about_the_supervisor() -> None:
-    asked = Fact(FactType.REQUEST_OPENED, {"request_id": "c.r1", "kind": "clarification"})
-    assert counts_of(asked, chain=OF_SUPERVISOR) == {"tool:asked:supervisor": 1, "tool:clarified:supervisor": 1}

@@ -1,16 +1,12 @@
 """hp3_answer and hp3_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
 
-import pytest
-
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
-from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Taken
-from haltpoint.runtime.store.rows import Kind
 from haltpoint.runtime.store.store import CancelStatus
-from tests.support.builders import asks, failed, literal_task
+from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk
 
 JOHN = Answer(kind=RequestKind.CLARIFICATION, option_id="john", comment='the "tall" one ☎')
@@ -69,30 +65,3 @@ async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) ->
     assert (await desk.chain(chain_id)).status is ChainStatus.CANCELLED
     assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.FINAL
     assert await desk.store.cancel(cancellation("nobody")) is CancelStatus.UNKNOWN
-
-
-@pytest.mark.parametrize(("decision", "runs_again"), [(Choice.HAPPENED, False), (Choice.NOT_HAPPENED, True)])
-async def test_e5_a_person_settles_a_doubt(desk: Desk, decision: Choice, runs_again: bool) -> None:
-    order = await desk.order_of(literal_task(1, "send"))
-    await desk.receipt_store.claim(order.ref, order.data.action_id)
-    epoch = (await desk.receipt_store.claim(order.ref, order.data.action_id)).epoch
-    await desk.finish(order, failed(ErrorType.IN_DOUBT), "", epoch=epoch)
-    await desk.decide_all()
-    chain_id = order.data.action_id.split(".")[0]
-    assert (await desk.chain(chain_id)).status is ChainStatus.ESCALATED
-    answer = Answer(kind=RequestKind.IN_DOUBT, decision=decision, value={"sent": True})
-    assert isinstance(await desk.inbox.answer(f"{chain_id}.r1", answer), Taken)
-    await desk.decide_all()
-    action = await desk.action(order.data.action_id)
-    again = await desk.orders()
-    assert bool(again) is runs_again
-    if runs_again:
-        assert again[0].data.attempt == 2
-        assert action.receipt is None
-        assert action.earlier[1].kind is Kind.IN_DOUBT
-        assert (await desk.receipt_store.claim(again[0].ref, order.data.action_id)).status == "go"
-    else:
-        assert action.resolution is not None
-        assert action.counts == action.resolution
-        assert action.resolution.data == '{"sent":true}'
-        assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED

@@ -143,16 +143,3 @@ async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) 
     assert idle[other.ref.entry] - idle[lease.ref.entry] >= 15
     deliveries = {one["message_id"].decode(): one["times_delivered"] for one in pending}
     assert deliveries[lease.ref.entry] == 1
-
-
-async def test_what_is_handed_back_is_read_anew_by_anybody(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, "send", to="john"))
-    lease = Lease(order.ref, order.data.action_id, 0)
-    assert await desk.receipt_store.release(lease) is True
-    assert await desk.receipt_store.release(lease) is False
-    (again,) = await desk.orders(consumer="two")
-    assert (again.data, again.body) == (order.data, order.body)
-    assert again.ref != order.ref
-    assert (await claim(desk, order)).status is STALE
-    assert await claim(desk, again) == Claimed(LOST, 0)
-    assert await ReceiptStore(desk.calls, desk.topology, "two").claim(again.ref, again.data.action_id) == Claimed(GO, 1)

@@ -5,7 +5,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TimerDue
 from tests.support import wait_until
-from tests.support.builders import asks, literal_task
+from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
 
@@ -30,25 +30,6 @@ async def test_r1_a_due_chain_is_told_and_told_again_until_it_is_heard(redis: Re
         await desk.decide_all()
         assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
         assert await timer_of(desk, chain_id) is None
-
-
-async def test_an_open_request_expires_with_the_timer_and_the_chain_hears_which(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, "lookup"))
-    await desk.finish(order, asks())
-    await desk.decide_all()
-    chain_id = order.data.action_id.split(".")[0]
-    assert await timer_of(desk, chain_id) == (await desk.chain(chain_id)).requests[0].deadline
-    await desk.later(86400 + 1)
-    await desk.store.fire_due(0)
-    (due,) = await desk.messages()
-    assert isinstance(due, TimerDue)
-    assert due.data.expired == (f"{chain_id}.r1",)
-    assert (await desk.stored.head(chain_id, "r1") or "").startswith("expired ")
-    await desk.later(30)
-    await desk.store.fire_due(0)
-    assert [one.data.expired for one in await desk.messages() if isinstance(one, TimerDue)] == [due.data.expired] * 2
-    await desk.decide_all()
-    assert (await desk.chain(chain_id)).status is ChainStatus.FAILED
 
 
 async def test_one_executor_at_a_time_holds_a_partition(desk: Desk) -> None:
