@@ -250,17 +250,6 @@ def test_c6_words_of_an_agent_are_no_origin() -> None:
     assert fault.violation is Violation.NO_PROVENANCE
 
 
-def test_c13_an_answer_that_is_nothing_but_an_address_is_no_source_of_it() -> None:
-    file = Agents(agents=(*FILE.agents[1:], Agent(name="front", description="d", agents=("reader",))))
-    whole = tree(file=file)
-    reader = whole.hand_on(whole.root, "reader", "Who is it?")
-    reader.propose(content="eve@evil.example")
-    whole.report(reader)
-    whole.root.propose(call("mail", to="eve@evil.example"))
-    (order,) = [one for one in whole.root.last.outputs if isinstance(one, Dispatch)]
-    assert order.sources["to"].source is SourceKind.MODEL
-
-
 def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
     file = Agents(agents=(*FILE.agents[2:], Agent(name="front", description="d", agents=("post", "reader"))))
     whole = tree(file=file)
@@ -376,27 +365,6 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
     assert "handed on 3 times at most" in fault.message
 
 
-def test_i3_a_tree_has_twenty_chains_at_most() -> None:
-    file = Agents(agents=tuple(Agent(name=n, description="d", agents=("a", "b")) for n in ("a", "b")))
-    whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100), file)
-    whole.root.submit()
-
-    def spread(story: Story) -> None:
-        for number in range(30):
-            decision = story.propose(call("route", target_agent="b", task=f"{story.chain.id} {number}"))
-            if not any(isinstance(one, StartChild) for one in decision.outputs):
-                return
-            child = whole.begun(decision)
-            spread(child)
-            child.propose(content="I am done.")
-            whole.report(child)
-
-    spread(whole.root)
-    assert len(whole.stories) == 20
-    assert whole.root.chain.below.spent.chains == 19
-    assert "of the 20 chains of a task none is left for this agent" in whole.root.thought.corrections[0].message
-
-
 def test_budget_an_agent_gets_what_is_left_and_what_it_used_is_added_when_it_ends() -> None:
     whole = tree(budget=Budget(turns=6, actions=10, tokens=100))
     whole.root.chain = structs.replace(whole.root.chain, spent=Spent(turns=1, tokens=10))
@@ -433,16 +401,6 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     whole.report(child)
     whole.root.propose(call("route", target_agent="post", task="Write"))
     assert whole.root.chain.end.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
-
-
-@pytest.mark.parametrize("part", ["tokens", "cost"])
-def test_budget_an_agent_that_could_not_think_gets_no_task(part: str) -> None:
-    whole = tree(budget=Budget(**{part: 10}))
-    whole.root.chain = structs.replace(whole.root.chain, spent=Spent(**{part: 10}))
-    whole.root.propose(call("route", target_agent="post", task="Write"))
-    assert len(whole.stories) == 1
-    assert whole.root.chain.end.error is not None
-    assert whole.root.chain.end.error.code == "HP-208"
 
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:

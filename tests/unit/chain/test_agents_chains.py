@@ -27,18 +27,6 @@ def whole_tree() -> Tree:
     return tree
 
 
-def test_i3_an_agent_may_begin_what_is_left_of_the_chains_and_what_it_began_is_added_when_it_ends() -> None:
-    tree = whole_tree()
-    child = tree.hand_on(tree.root, "two", "part")
-    assert child.chain.task.handed.assigned is not None
-    assert child.chain.task.handed.assigned.chains == MOST_CHAINS - 2
-    below = tree.hand_on(child, "three", "a part of it")
-    for story in (below, child):
-        story.propose(content="Done.")
-        tree.report(story)
-    assert tree.root.chain.below.spent.chains == 2
-
-
 @pytest.mark.parametrize("seed", range(50))
 def test_i3_no_root_has_more_chains_than_it_may(seed: int) -> None:
     chance, tasks = Random(seed), count()

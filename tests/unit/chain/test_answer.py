@@ -168,17 +168,6 @@ def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
     assert not_done(action(done(at=AT + 1)), dropped=(dropped,)) == []
 
 
-def test_f1_what_one_child_left_out_and_another_did_is_done() -> None:
-    left = NotDone(tool="send", says="Send", why=WhyNot.LEFT_OUT, message="not mine")
-    [made] = answered(action(done(at=AT + 2))).deeds
-    unsent = Metadata(started_at=AT, below=Below(not_done=(left,)))
-    sent = Metadata(started_at=AT + 3, below=Below(deeds=(made,)))
-    first = action(replace(read(), metadata=unsent), tool="a", child="c~s-1")
-    then = action(replace(read(), metadata=sent), 2, "b", child="c~s-2")
-    assert not_done(first) == [(None, "left_out", "not mine")]
-    assert not_done(first, then) == []
-
-
 def test_f1_what_was_due_stands_beside_it_once() -> None:
     due = NotDone(tool="pay", says="Pay", why=WhyNot.NOT_CALLED)
     assert answered(due=(due, due)).not_done == (due,)

@@ -30,6 +30,7 @@ def file(strategy: Strategy, *rules: Rule, **more: Any) -> Agents:
 INVOICE = Rule(id="invoices", agent="billing", match=r"\binvoices?\b|\brefund")
 VIP = Rule(id="vip", agent="general", context={"tier": "gold", "paid": True})
 BROKEN_VIP = Rule(id="broken-vip", agent="technical", match="broken", context={"tier": "gold"})
+DEEP = Rule(id="deep", agent="general", match="credit card", context={"tier": {"a": [1]}})
 
 
 @pytest.mark.parametrize(
@@ -41,55 +42,16 @@ BROKEN_VIP = Rule(id="broken-vip", agent="technical", match="broken", context={"
         ("My device is broken", {"tier": "silver"}, None, None),
         ("Hello", {"tier": "gold", "paid": True, "more": [1]}, "general", "vip"),
         ("Hello", {"tier": "gold", "paid": 1}, None, None),
+        ("I paid with my credit\n  card", {"tier": {"a": [1]}}, "general", "deep"),
+        ("I paid with my credit card", {"tier": {"a": [True]}}, None, None),
         ("", {}, None, None),
     ],
 )
 def test_i1_the_first_rule_that_fits_goal_and_context_decides(
     goal: str, context: dict[str, Any], agent: str | None, rule: str | None
 ) -> None:
-    found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP), {}, 1)
+    found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP, DEEP), {}, 1)
     assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
-
-
-@pytest.mark.parametrize(
-    ("goal", "match"),
-    [
-        ('Your site says "login failed" every time', "login failed|payment declined"),
-        ("Your site says «login failed» every time", "login failed|payment declined"),
-        ("Your site says `payment declined` every time", "login failed|payment declined"),
-        ("Hello,\n> payment declined\nWhat is that?", "payment declined"),
-        ("Where is invoice no. 17?", r"invoice no\. ?\d+"),
-        ("See https://shop.example.com/invoice/17.", r"example\.com/invoice"),
-        ("I paid with my credit\n  card", "credit card"),
-        ("Hello. My invoice", "^hello.*invoice$"),
-    ],
-)
-def test_i1_a_rule_is_searched_in_the_whole_goal_quoted_text_too(goal: str, match: str) -> None:
-    found = by_rule(Task(goal=goal), file(Strategy.RULE, Rule(id="one", agent="general", match=match)), {}, 1)
-    assert found.rule == "one"
-
-
-@pytest.mark.parametrize(
-    ("said", "given", "fits"),
-    [
-        ([1], [True], False),
-        ([1], [1, 1], False),
-        ({"a": {"b": 1}}, {"a": {"b": 1}}, True),
-        ({"a": {"b": 1}}, {"a": {"b": True}}, False),
-        ({"a": 1}, {"a": 1, "b": 1}, False),
-    ],
-)
-def test_i1_values_of_the_context_are_compared_as_json_in_all_depths(said: Any, given: Any, fits: bool) -> None:
-    rule = Rule(id="deep", agent="general", context={"value": said})
-    found = by_rule(Task(goal="Hello", context={"value": given}), file(Strategy.RULE, rule), {}, 1)
-    assert (found.rule == "deep") is fits
-
-
-def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
-    task = Task(goal="The invoice is broken", context={"tier": "gold"})
-    assert by_rule(task, file(Strategy.RULE, INVOICE, BROKEN_VIP), {}, 1).rule == "invoices"
-    found = by_rule(task, file(Strategy.RULE, BROKEN_VIP, INVOICE), {}, 1)
-    assert found.reasoning == "the rule broken-vip fits: broken"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +63,6 @@ def test_i1_rules_are_looked_at_in_the_order_of_the_file() -> None:
         ("my categorys, with a crash", "technical"),
         ("two Credit-Cards", "billing"),
         ("a terror of invoicing", None),
-        ("I choose option C", None),
-        ("Is it C++?", "general"),
-        ("a C#-error", "technical"),
     ],
 )
 def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goal: str, agent: str | None) -> None:
@@ -111,35 +70,22 @@ def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goa
 
 
 @pytest.mark.parametrize(
-    ("skill", "goal"),
+    ("skill", "goal", "is_in"),
     [
-        ("menu", "Change the menus"),
-        ("taxi", "Two taxis, please"),
-        ("GPUs", "Is there a GPU?"),
-        ("cookie", "cookies"),
-        ("tax return", "Tax returns and taxes"),
-        ("credit card", "a card, on credit; a credit for the card"),
-        ("c#", "Is this C#?"),
+        ("menu", "Change the menus", True),
+        ("GPUs", "Is there a GPU?", True),
+        ("credit card", "a card, on credit; a credit for the card", True),
+        ("c#", "Is this C#?", True),
+        ("C++", "A question on C", False),
+        ("C", "Some C++ or C#", False),
+        ("notes", "Do not ask", False),
+        ("++", "++ -- ?", False),
     ],
 )
-def test_i1_a_skill_is_found_in_both_numbers_and_with_its_signs(skill: str, goal: str) -> None:
-    assert by_skill(Task(goal=goal), skilled(skill), {}, 1).agent == "one"
-
-
-@pytest.mark.parametrize(
-    ("skill", "goal"),
-    [
-        ("C++", "A question on C"),
-        ("C#", "C, C++ and C"),
-        ("C", "Some C++ or C#"),
-        ("notes", "Do not ask"),
-        ("princess", "the princes"),
-        ("leaf", "leaves"),
-        ("++", "++ -- ?"),
-    ],
-)
-def test_i1_a_skill_is_not_found_in_another_word(skill: str, goal: str) -> None:
-    assert by_skill(Task(goal=goal), skilled(skill), {}, 1).agent is None
+def test_i1_a_skill_is_words_of_the_goal_in_both_numbers_and_with_their_signs(
+    skill: str, goal: str, is_in: bool
+) -> None:
+    assert (by_skill(Task(goal=goal), skilled(skill), {}, 1).agent == "one") is is_in
 
 
 def skilled(skill: str) -> Agents:
@@ -246,18 +192,6 @@ def test_i1_a_literal_plan_is_routed_too() -> None:
     task = Task(goal="Look at order 17", plan=plan(tool_step("a", call("find_order"))))
     story = submitted(task, with_front(Strategy.RULE, TO_FRONT))
     assert (story.chain.task.agent, story.chain.status) == ("front", ChainStatus.EXECUTING)
-
-
-def test_i1_whose_turn_it_is_follows_from_the_number_that_the_chain_brings() -> None:
-    agents = with_front(Strategy.ROUND_ROBIN)
-    found = [submitted(Task(goal="g"), agents, turn=turn).chain.task.agent for turn in (1, 2, 4, 5)]
-    assert found == ["front", "billing", "general", "front"]
-
-
-def test_i3_where_the_load_decides_the_agent_with_the_fewest_open_chains_gets_the_task() -> None:
-    counts = {"front": 2, "billing": 1, "technical": 2, "general": 1}
-    story = submitted(Task(goal="g"), with_front(Strategy.LOAD), counts=counts, turn=4)
-    assert (story.chain.task.agent, story.told("chain.routed")[0]["strategy"]) == ("general", "load")
 
 
 def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:

@@ -174,24 +174,6 @@ def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
     assert never(told) == [("send_message", one, "never_executed") for one in sends]
 
 
-@pytest.mark.parametrize("end", ["failed", "cancelled"])
-def test_f1_what_the_steps_of_a_drafted_plan_require_and_did_not_reach_is_not_done(end: str) -> None:
-    told = Story(Task(goal="Do it"), FIND, SEND)
-    told.submit()
-    told.draft(
-        plan(
-            Step(id="a", required_tools=("find",)), Step(id="b", required_tools=("send_message",), dependencies=("a",))
-        )
-    )
-    if end == "failed":
-        told.propose(call("find"))
-        told.due(at=told.chain.deadline)
-    else:
-        told.cancel("enough")
-    assert told.chain.status.value == end
-    assert never(told)[-1] == ("send_message", "Send message", "not_called")
-
-
 PAY = spec("pay", read_only=False)
 SMS = spec("sms", read_only=False)
 

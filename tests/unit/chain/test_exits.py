@@ -103,15 +103,6 @@ def test_c4_a_draft_that_ends_in_a_question_is_no_question_to_a_person() -> None
     assert (story.statuses["draft"], story.questions) == ("completed", [])
 
 
-def test_c11_polite_words_at_the_end_of_an_open_ended_task_are_its_answer() -> None:
-    story = told(style="react", policy=SENDING)
-    story.propose(call("send"))
-    story.result()
-    story.propose(content="John knows now. Anything else?")
-
-    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.COMPLETED, "John knows now. Anything else?")
-
-
 def test_c11_a_question_in_an_open_ended_task_that_still_owes_what_was_asked_for_goes_to_a_person() -> None:
     story = told(style="react", policy=SENDING)
     story.propose(content=WHICH)
@@ -224,17 +215,6 @@ def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> N
         ("lookup", WhyNot.LEFT_OUT, "There is no John."),
         ("send", WhyNot.LEFT_OUT, "There is no John."),
     ]
-
-
-def test_c11_a_reading_counts_that_lies_on_any_way_to_the_step() -> None:
-    ways = [Step(id=name, required_tools=("lookup",), dependencies=("find",)) for name in ("left", "right")]
-    send = Step(id="send", required_tools=("send",), dependencies=("left", "right"))
-    story = told(FIND, *ways, send)
-    for _ in range(3):
-        story.propose(call("lookup"))
-        story.result()
-    story.end("There is nothing to send.")
-    assert story.statuses["send"] == "skipped"
 
 
 def unread() -> Story:

@@ -208,20 +208,6 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
     assert "the result given by hand does not fit save" in told.questions[-1].question
 
 
-@pytest.mark.parametrize("tries", [1, 3])
-def test_d3_a_person_is_asked_in_words_for_a_person_and_not_in_those_for_the_model(tries: int) -> None:
-    told = planned(FIND, policy=Policy(strikes=tries))
-    for _ in range(tries):
-        told.propose(content=PROSE)
-
-    [case] = told.questions
-    assert case.question == (
-        f"The model did not use lookup in {tries} tries. A person has to decide. "
-        "(in step 'find': it replied with text instead of a tool call)"
-    )
-    assert told.told("chain.escalated")[0]["reason"] == "it replied with text instead of a tool call"
-
-
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
     told = planned(FIND, policy=Policy(strikes=1))
     told.propose(content="no call")

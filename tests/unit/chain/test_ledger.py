@@ -156,14 +156,6 @@ def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
     assert words.endswith("(c.a.1) and may have taken effect. Make it again?")
 
 
-def test_c14_a_step_that_promises_the_effect_again_asks_too() -> None:
-    story = Story(Task(goal="pay twice"), *TOOLS)
-    story.submit()
-    story.draft(plan(Step(id="a", required_tools=("pay",)), Step(id="b", required_tools=("pay",))))
-    done(story, PAID)
-    assert len(reasons(story, PAID)) == 1
-
-
 @pytest.mark.parametrize("tool", ["run", "pay"])
 def test_c14_a_tool_that_repeats_and_a_policy_that_allows_it_ask_nothing(tool: str) -> None:
     story = open_ended(Mode.STRICT, Policy(repeated_effects={"p*": Treatment.ALLOW}))
@@ -314,13 +306,6 @@ def test_c6_after_the_second_no_no_call_of_the_tool_is_made() -> None:
     assert "A person has said no to pay twice" in refused(story, call("pay", to="eve"))
 
 
-def test_c6_a_no_to_a_respelled_call_is_a_second_no() -> None:
-    story = open_ended()
-    reject(story, PAID)
-    reject(story, call("pay", to="ann "))
-    assert "twice" in refused(story, call("pay", to="ANN"))
-
-
 def test_c6_after_a_no_a_lookup_with_other_words_asks_nothing_and_the_same_is_refused() -> None:
     story = open_ended()
     story.propose(call("find", q="john"))
@@ -406,15 +391,6 @@ def test_b4_the_receipt_of_an_answered_lookup_keeps_the_promise_of_a_later_step(
     story.answer(RequestKind.CLARIFICATION, option="u2")
     story.propose(call("find", q="john"))
     assert story.statuses == {"a": "completed", "b": "completed"}
-
-
-def test_b4_what_is_given_back_continues_with_the_calls_behind_it() -> None:
-    story = open_ended(Mode.STRICT, Policy(actions_per_turn=3))
-    story.propose(call("find", q="john"))
-    story.result(asks("u1", "u2"))
-    story.answer(RequestKind.CLARIFICATION, option="u2")
-    story.propose(call("find", q="john"), PAID)
-    assert story.tools_called == ["find", "pay"]
 
 
 def test_b4_a_lookup_that_nobody_was_asked_about_runs_again() -> None:

@@ -73,18 +73,6 @@ def test_the_facts_tell_the_whole_story() -> None:
     ]
 
 
-def test_a_result_that_nothing_refers_to_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may have a megabyte."""
-    read: list[str] = []
-    monkeypatch.setattr("haltpoint.chain.turns.dispatching.read_json", read.append)
-    told = story(line_plan(3))
-    told.result(data='{"n": 1}')
-    told.result(data='{"n": 2}')
-
-    assert told.action.id.endswith(".s3.1")
-    assert read == []
-
-
 def test_the_actions_of_a_step_run_one_after_the_other() -> None:
     told = story(plan(tool_step("s1", call("note", n=1), call("other", n=2))))
 

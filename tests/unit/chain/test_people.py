@@ -191,17 +191,6 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_alone_rea
     assert told.chain.end.answer == "A person was asked and did not allow it: too late at night"
 
 
-def test_words_may_be_missing() -> None:
-    no, none = asked(SURE), asked(WHICH)
-
-    no.answer(CONFIRMATION, Choice.REJECT)
-    none.answer(CLARIFICATION, Choice.NONE)
-
-    assert no.chain.end.answer == "A person was asked and did not allow it: no"
-    assert none.chain.end.answer == "A person was asked and said: none of the options is the right one"
-    assert no.resolved[0].action.data == "{}"
-
-
 def test_e5_a_person_says_that_it_happened() -> None:
     told = asked(DOUBT, spec("find", result_schema=CONTACT))
 

@@ -136,15 +136,6 @@ def test_e2_what_a_person_had_sent_again_rests_too() -> None:
     assert attempts(story, busy()) == 4
 
 
-def test_e2_calls_that_are_refused_together_do_not_come_back_together() -> None:
-    story = literal(*["read"] * 12, parallel=12)
-    for dispatch in story.dispatches:
-        story.result(busy(), action=dispatch.action)
-    times = {one["until"] for one in story.told("action.resting")}
-    assert len(times) > 8
-    assert next_due(story.chain) == min(times)
-
-
 def test_b3_a_stopped_chain_sends_nothing_and_sends_what_has_rested_when_it_is_answered() -> None:
     story = literal("read", "send", parallel=2)
     first, second = (one.action for one in story.dispatches)

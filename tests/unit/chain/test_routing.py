@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks import built_in
-from haltpoint.chain.checks.agents import who_routes
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call, plan, spec, tool_step
+from tests.support.builders import call, spec
 from tests.unit.chain.story import START, Story
 from tests.unit.chain.test_agents import TOOLS, Tree
 
@@ -151,15 +148,6 @@ def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_ask
     tree.root.say("It was lost.")
     assert tree.root.chain.end.answer == "It was lost."
     assert len(tree.root.told("chain.routed")) == 2
-
-
-def test_i2_ten_decisions_are_possible_where_a_step_has_ten_turns() -> None:
-    tree = routing()
-    for number in range(10):
-        look_up(tree, str(number))
-        tree.root.take(decision("billing", task=f"part {number}"))
-        ended(tree)
-    assert (tree.root.thought.kind, len(tree.root.told("chain.routed"))) == (ThoughtKind.ANSWER, 10)
 
 
 def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
@@ -337,16 +325,6 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     }
 
 
-def test_c2_or_the_users_words_still_demand_a_tool() -> None:
-    tree = routing(policy=Policy(patterns=(Pattern(id="back", pattern="order", tools=("refund",)),)))
-    tree.root.take(decision("technical"))
-    ended(tree)
-    tree.root.propose(content="All is fine.")
-    (fault,) = tree.root.thought.corrections
-    assert '"target_agent":"technical or billing or general"' in fault.form
-    assert "end_step" in fault.form
-
-
 def test_i2_without_rounds_the_first_thought_is_forced_and_words_behind_an_agent_are_still_the_answer() -> None:
     tree = routing(max_tool_retries=0)
     assert tree.root.thought.forced
@@ -354,15 +332,6 @@ def test_i2_without_rounds_the_first_thought_is_forced_and_words_behind_an_agent
     ended(tree)
     tree.root.propose(content="It is on its way.")
     assert tree.root.chain.end.answer == "It is on its way."
-
-
-def test_i2_calls_that_go_on_for_ever_end_with_a_person() -> None:
-    tree = routing(policy=Policy(strikes=99))
-    for number in range(4):
-        tree.root.propose(call("find_order", query=str(number)))
-        if not tree.root.chain.requests:
-            tree.root.result()
-    assert (len(tree.root.tools_called), len(tree.root.questions)) == (3, 1)
 
 
 # ---- confidence ------------------------------------------------------------------------------------------------------
@@ -424,10 +393,3 @@ def test_i3_a_question_that_expires_ends_as_every_question_does() -> None:
         ChainStatus.FAILED,
         "HP-210",
     )
-
-
-def test_i2_a_literal_plan_says_who_does_what_and_no_model_routes_it() -> None:
-    by_model, by_rule = (Agents(supervisor=Supervisor(strategy=one)) for one in (Strategy.LLM, Strategy.RULE))
-    open_ended, literal = Chain("c", Task(goal=GOAL)), Chain("c", Task(plan=plan(tool_step("s1"))))
-    assert [who_routes(open_ended, one) for one in (by_model, by_rule, Agents())] == [SUPERVISOR, SUPERVISOR, None]
-    assert [who_routes(literal, one) for one in (by_model, by_rule)] == [None, SUPERVISOR]

@@ -13,7 +13,6 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
-from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
@@ -216,15 +215,6 @@ def test_c1_a_literal_step_calls_one_of_them() -> None:
     assert told.chain.status is ChainStatus.COMPLETED
 
 
-@pytest.mark.parametrize(("tools", "kept"), [(("send_*",), True), (("send_mail",), False)])
-def test_c2_a_choice_promises_what_the_words_ask_for_only_when_each_of_its_tools_does(
-    tools: tuple[str, ...], kept: bool
-) -> None:
-    told = drafted(REACH, policy=Policy(patterns=(Pattern(id="reach", pattern="reach", tools=tools),)))
-
-    assert (told.thought.kind is ThoughtKind.ACT) is kept
-
-
 # ---- C11: may_fail
 
 
@@ -239,30 +229,3 @@ def test_c11_a_drafted_plan_goes_on_without_a_step_that_may_fail() -> None:
     told.say("John was reached by mail.")
 
     assert told.chain.status is ChainStatus.COMPLETED
-
-
-def test_c11_a_literal_plan_goes_on_without_it_and_without_the_steps_that_need_its_result() -> None:
-    own = plan(
-        Step(id="find", may_fail=True, actions=(call("lookup_contacts"),)),
-        Step(id="send_mail", dependencies=("find",), actions=(call("send_mail", to={"$from": "find.data.id"}),)),
-        Step(id="note", dependencies=("find",), actions=(call("send_text"),)),
-    )
-    told = Story(Task(plan=own), LOOKUP, MAIL, TEXT)
-    told.submit()
-    told.result(GONE)
-    told.result()
-
-    assert told.statuses == {"find": "failed", "send_mail": "skipped", "note": "completed"}
-    assert told.chain.status is ChainStatus.COMPLETED
-
-
-def test_c12_an_effect_out_of_the_tasks_scope_is_neither_due_nor_missed_in_a_plan() -> None:
-    told = Story(Task(goal="find and tell her", style=Style.REACT, tools=("find",)), spec("find"), MAIL)
-    told.submit()
-    told.propose(content="I cannot tell her.")
-    assert (told.chain.status, told.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
-
-    told = Story(Task(goal="find and tell her", tools=("find",)), spec("find"), MAIL)
-    told.submit()
-    told.draft(plan(Step(id="a", required_tools=("find",))), bounds=Bounds(required_tools=("send_mail",)))
-    assert told.chain.status is ChainStatus.EXECUTING

@@ -537,19 +537,6 @@ def test_i4_no_form_of_a_model_makes_the_check_of_an_answer_endless(schema: dict
     assert "cannot be used here" in violated["message"]
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"required": ["size"]},
-        {"properties": {"day": {"type": "string", "format": "date"}}, "additionalProperties": False},
-        {"properties": {"pattern": {"type": "string"}, "$ref": {"properties": {"pattern": True}}}},
-        {"anyOf": [{"required": ["size"]}, {"required": ["colour"]}]},
-    ],
-)
-def test_i4_any_other_json_schema_is_put_to_a_person(schema: dict[str, object]) -> None:
-    assert asking(question="How large?", schema=schema).questions[0].request.form == schema
-
-
 def test_i4_a_question_expires_when_its_own_time_is_up() -> None:
     told = asking(question="Now?", timeout=2)
 

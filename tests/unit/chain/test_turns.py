@@ -81,15 +81,6 @@ TELL = call("send", to="u1")
 # ---- planning (C1)
 
 
-def test_a_task_without_a_plan_is_planned_first() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP)
-    told.submit()
-
-    assert told.chain.status is ChainStatus.PLANNING
-    [think] = told.thoughts
-    assert (think.thought_id, think.kind, think.turn, think.attempt) == ("c.plan.t0.1", ThoughtKind.PLAN, 1, 1)
-
-
 def test_c1_faults_of_a_drafted_plan_go_back_as_corrections() -> None:
     told = Story(Task(goal="tell John"), LOOKUP)
     told.submit()

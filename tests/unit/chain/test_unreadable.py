@@ -108,15 +108,6 @@ def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
     assert told.chain.row.count == 1
 
 
-def test_d1_of_very_many_faults_a_model_is_told_the_first() -> None:
-    told = react()
-    told.take(Proposal(faults=tuple(f"call {number} names no tool" for number in range(1, 13))))
-
-    [correction] = told.thought.corrections
-    assert "call 5 names no tool." in correction.message
-    assert "call 6" not in correction.message
-
-
 # ---- the answer (C6, F2)
 
 

@@ -10,12 +10,11 @@ from msgspec import structs
 
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy
-from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
-from haltpoint.contracts.work.thoughts import Violation
 from tests.support.builders import call
 from tests.unit.chain.test_agents import TOOLS, Tree
 from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
@@ -60,13 +59,6 @@ def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> 
     assert '"target_agent":"technical"' in fault.form
 
 
-def test_i3_none_of_them_without_a_word_is_no_value_of_a_persons() -> None:
-    tree = routing(threshold=0.7)
-    tree.root.take(decision("billing", sure=0.4))
-    tree.root.answer(RequestKind.CLARIFICATION, Choice.NONE, text=" ")
-    assert tree.root.chain.actions["c.route.1"].data == '{"answer":"None of these agents is the right one."}'
-
-
 # ---- the bound -------------------------------------------------------------------------------------------------------
 
 
@@ -76,15 +68,6 @@ def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
     ended(tree)
     tree.root.propose(content="Which order number?")
     assert (tree.root.questions, tree.root.chain.end.answer) == ([], "Which order number?")
-
-
-def test_i2_nor_where_an_effect_is_owed() -> None:
-    tree = read_as(REFUND, "Refund order 17", max_tool_retries=0)
-    tree.root.take(decision("technical", task="Look"))
-    ended(tree)
-    tree.root.propose(content="Which order number?")
-    assert tree.root.questions == []
-    assert [one.violation for one in tree.root.thought.corrections] == [Violation.NO_CALL]
 
 
 @pytest.mark.parametrize(("rounds", "turns"), [(12, None), (20, None), (3, 1), (3, 3)])

@@ -12,7 +12,7 @@ from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
-from haltpoint.contracts.work.thoughts import Usage, Violation
+from haltpoint.contracts.work.thoughts import Usage
 from tests.support.builders import call, plan, spec
 from tests.unit.chain.story import Story
 
@@ -68,19 +68,6 @@ def saving(read: Bounds | None = None, **task: Any) -> Story:
     return told
 
 
-def test_c2_a_plan_without_the_tool_that_the_words_ask_for_goes_back() -> None:
-    told = saving()
-    told.draft(plan(Step(id="find", required_tools=("find_contact",))))
-
-    [correction] = told.thought.corrections
-    assert correction.violation is Violation.BAD_PLAN
-    assert correction.message.startswith(
-        'No step promises write_file, which the goal ("save": who says save wants a file, pattern save) requires.'
-    )
-    told.draft(plan(Step(id="write", required_tools=("write_file",))))
-    assert told.chain.status is ChainStatus.EXECUTING
-
-
 @pytest.mark.parametrize("off", [("save",), ("*",)])
 def test_c2_a_pattern_may_be_off_for_a_task(off: tuple[str, ...]) -> None:
     told = saving(patterns_off=off)
@@ -113,16 +100,6 @@ def test_c2_an_open_ended_task_is_not_answered_before_the_tool_has_succeeded() -
     told.propose(content="Here is your note.")
 
     assert told.chain.status is ChainStatus.COMPLETED
-
-
-def test_c2_a_session_may_ask_for_a_tool() -> None:
-    pattern = Pattern(id="writing", session="write_plan", tools=("write_file",))
-    task = Task(goal="go on", context={"active_session": "write_plan:7"}, style=Style.REACT)
-    told = Story(task, WRITE, policy=Policy(patterns=(pattern,)))
-    told.submit()
-    told.propose(content="Here it is.")
-
-    assert violations(told) == ["no_call"]
 
 
 def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:

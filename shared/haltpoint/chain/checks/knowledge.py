@@ -173,22 +173,26 @@ class Known:
         return any(holds(words, value) for words in self.words)
 
     def has_origin(self, value: Any, origins: tuple[str, ...]) -> bool:
-        """Whether a value is at one of its declared origins (C6): in receipts of their tools, in the context, or what a
-        person picked there or typed anywhere.
-        """
-        wanted = form(value)
-        given = any(wanted in _given(document, origins) for document in self._documents)
-        return given or (GOAL in origins and self._is_said(value))
+        """Whether a value is at one of its declared origins (C6)."""
+        is_goal = GOAL in origins and self._is_said(value)
+        return is_goal or form(value) in self._values_at(origins)
 
     def spelling(self, value: Any, origins: tuple[str, ...]) -> str | None:
         """The spelling of a text at the one origin from which it differs in signs alone (C9)."""
         if not isinstance(value, str) or self.has_origin(value, origins):
             return None
-        alike: set[str] = set()
+        texts = [text for text in self._values_at(origins).values() if isinstance(text, str)]
+        alike = [text for text in texts if bare(text) == bare(value)]
+        return alike[0] if len(alike) == 1 else None
+
+    def _values_at(self, origins: tuple[str, ...]) -> dict[str, Any]:
+        """The values at origins by their forms: in receipts of their tools, in the context, and what a person picked
+        there or typed anywhere.
+        """
+        values: dict[str, Any] = {}
         for document in self._documents:
-            texts = (text for text in _given(document, origins).values() if isinstance(text, str))
-            alike.update(text for text in texts if bare(text) == bare(value))
-        return alike.pop() if len(alike) == 1 else None
+            values |= _given(document, origins)
+        return values
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
