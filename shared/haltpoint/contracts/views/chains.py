@@ -11,7 +11,7 @@ from haltpoint.contracts.base import Contract
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.results import Option
+from haltpoint.contracts.results import Option, Spent
 from haltpoint.contracts.views.steps import StepView, ViolationView
 from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.routing import Strategy
@@ -21,12 +21,9 @@ from haltpoint.contracts.work.thoughts import Strike
 Item = TypeVar("Item")
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-def _is_empty(value: object) -> bool:
-    return value == ()
+UNSAID: Any = Field(default=None, exclude_if=lambda shown: shown is None)
+NONE_THERE: Any = Field(default=(), exclude_if=lambda shown: shown == ())
+"""Defaults of what is there only when it says something."""
 
 
 class Page(View, Generic[Item]):
@@ -115,9 +112,9 @@ class RequestView(View):
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
-    path: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    path: tuple[str, ...] = NONE_THERE
     asked_at: datetime
-    closed_at: datetime | None = Field(default=None, exclude_if=_is_none)
+    closed_at: datetime | None = UNSAID
     deadline: datetime
     answer: AnswerView | None = None
 
@@ -130,18 +127,9 @@ class ChildView(View):
     id: str
     status: str
     goal: str
-    agent: str | None = Field(default=None, exclude_if=_is_none)
+    agent: str | None = UNSAID
     requests: tuple[RequestView, ...] = ()
     children: tuple["ChildView", ...] = ()
-
-
-class UsageView(View):
-    """What a chain has used up of its budget."""
-
-    turns: int = 0
-    actions: int = 0
-    tokens: int = 0
-    cost: float = 0.0
 
 
 class ChainSummary(View):
@@ -152,7 +140,7 @@ class ChainSummary(View):
     id: str
     status: str
     goal: str
-    agent: str | None = Field(default=None, exclude_if=_is_none)
+    agent: str | None = UNSAID
     error: ErrorView | None = None
     unfinished: bool = False
     created_at: datetime
@@ -164,13 +152,13 @@ class RoutedView(View):
     `rule` is the id of the one that fits, `by` the person who chose.
     """
 
-    target_agent: str | None = Field(default=None, exclude_if=_is_none)
+    target_agent: str | None = UNSAID
     reasoning: str
     confidence: float
     strategy: Strategy
     timestamp: datetime
-    rule: str | None = Field(default=None, exclude_if=_is_none)
-    by: str | None = Field(default=None, exclude_if=_is_none)
+    rule: str | None = UNSAID
+    by: str | None = UNSAID
 
 
 class DroppedCall(TypedDict, total=False):
@@ -207,16 +195,16 @@ class ChainView(ChainSummary):
     bounds: ChainBounds | None = None
     """What the goal asks of tools, and says against them (C12)."""
     stopped: str | None = None
-    routed: RoutedView | None = Field(default=None, exclude_if=_is_none)
-    routed_before: tuple[RoutedView, ...] = Field(default=(), exclude_if=_is_empty)
+    routed: RoutedView | None = UNSAID
+    routed_before: tuple[RoutedView, ...] = NONE_THERE
     steps: tuple[StepView, ...] = ()
     strikes: int = 0
     violations: tuple[ViolationView, ...] = ()
     never_executed: tuple[DroppedCall, ...] = ()
     requests: tuple[RequestView, ...] = ()
-    children: tuple[ChildView, ...] = Field(default=(), exclude_if=_is_empty)
+    children: tuple[ChildView, ...] = NONE_THERE
     budget: Budget = Budget()
-    usage: UsageView = UsageView()
+    usage: Spent = Spent()
     deadline: datetime
 
 

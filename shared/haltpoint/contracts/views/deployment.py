@@ -2,11 +2,9 @@
 
 from datetime import date
 
-from pydantic import Field
-
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views.chains import ChainSummary, Page
+from haltpoint.contracts.views.chains import NONE_THERE, ChainSummary, Page
 from haltpoint.contracts.work.agents import Agent
 from haltpoint.contracts.work.routing import Supervisor
 
@@ -63,7 +61,7 @@ class AgentsView(Page[AgentView]):
     """
 
     supervisor: Supervisor | None = None
-    unserved: tuple[str, ...] = Field(default=(), exclude_if=lambda shown: shown == ())
+    unserved: tuple[str, ...] = NONE_THERE
 
 
 class ToolView(ToolSpec, kw_only=True):

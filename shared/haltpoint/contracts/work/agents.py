@@ -17,8 +17,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from haltpoint.contracts.base import Count, Strict
-from haltpoint.contracts.work.routing import SUPERVISOR, Globs, Name, Strategy, Supervisor
-from haltpoint.contracts.work.tasks import Budget, Mode, Style
+from haltpoint.contracts.work.routing import SUPERVISOR, Name, Strategy, Supervisor
+from haltpoint.contracts.work.tasks import Budget, Mode, Style, Turns
 from haltpoint.contracts.written import Duration
 
 
@@ -30,8 +30,8 @@ class ModelEndpoint(Strict):
     and nowhere else; without one a provider reads its own.
     """
 
-    name: Annotated[str, Meta(min_length=1, max_length=200)]
-    base_url: Annotated[str, Meta(pattern="^https?://", max_length=2000)] | None = None
+    name: Annotated[str, Meta(min_length=1)]
+    base_url: Annotated[str, Meta(pattern="^https?://")] | None = None
     provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     timeout: Duration = 60.0
@@ -54,18 +54,18 @@ class Agent(Strict):
     """
 
     name: Name
-    description: Annotated[str, Meta(min_length=1, max_length=1000)]
-    prompt: Annotated[str, Meta(max_length=32_768)] = ""
+    description: Annotated[str, Meta(min_length=1)]
+    prompt: str = ""
     model: Name | None = None
-    tools: Globs | None = None
-    agents: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    tools: tuple[str, ...] | None = None
+    agents: tuple[Name, ...] = ()
     mode: Mode | None = None
     style: Style | None = None
     strikes: Count | None = None
     """Violations in a row until a person decides (D3)."""
-    max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    max_turns: Turns | None = None
     budget: Budget = Budget()
-    skills: Annotated[tuple[Annotated[str, Meta(pattern=r"[^\W_]", max_length=100)], ...], Meta(max_length=100)] = ()
+    skills: tuple[Annotated[str, Meta(pattern=r"[^\W_]")], ...] = ()
     verbose: bool = False
     """Prompts and replies go into the planner's log."""
 
@@ -81,23 +81,32 @@ class Agents(Strict):
         """The agent of this name, if there is one; the supervisor is one, too."""
         if name == SUPERVISOR and self.supervisor is not None:
             return self._routing(self.supervisor)
-        return next((one for one in self.agents if one.name == name), None)
+        agents = {agent.name: agent for agent in self.agents}
+        return agents.get(name or "")
 
     @property
     def choices(self) -> tuple[Agent, ...]:
         """Those that the supervisor may choose from, in the order of the file: it decides ties."""
-        names = self.supervisor.agents if self.supervisor is not None else ()
-        return tuple(one for one in self.agents if not names or one.name in names)
+        if self.supervisor is None or not self.supervisor.agents:
+            return self.agents
+        names = self.supervisor.agents
+        return tuple(agent for agent in self.agents if agent.name in names)
 
-    def _routing(self, said: Supervisor) -> Agent:
+    def _routing(self, supervisor: Supervisor) -> Agent:
         """The supervisor as an agent: its own tools, and those that it hands tasks on to."""
-        names = tuple(one.name for one in self.choices) if said.strategy is Strategy.LLM else ()
-        words = "Decides who works on a task."
+        choices = self.choices if supervisor.strategy is Strategy.LLM else ()
         return Agent(
-            SUPERVISOR, words, said.prompt, said.model, said.tools, names, style=Style.REACT, verbose=said.verbose
+            name=SUPERVISOR,
+            description="Decides who works on a task.",
+            prompt=supervisor.prompt,
+            model=supervisor.model,
+            tools=supervisor.tools,
+            agents=tuple(agent.name for agent in choices),
+            style=Style.REACT,
+            verbose=supervisor.verbose,
         )
 
     @property
     def names(self) -> str:
         """The names that there are, for a sentence."""
-        return ", ".join(one.name for one in self.agents) or "none"
+        return ", ".join(agent.name for agent in self.agents) or "none"

@@ -12,6 +12,7 @@ MOST_PARALLEL: Final = 16
 """Calls and thoughts of one chain that may be under way side by side (C8)."""
 
 
+Parallel = Annotated[int, Meta(ge=1, le=MOST_PARALLEL)]
 MOST_EXPECTED: Final = 200
 """Characters in which a call says what it is to bring."""
 
@@ -62,7 +63,7 @@ class Step(Strict):
     chain continues as with `on_failure: continue` (C11).
     """
 
-    id: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    id: str
     label: str = ""
     description: str = ""
     step_type: StepType = StepType.REASONING
@@ -80,7 +81,7 @@ class Step(Strict):
     on_failure: OnFailure = OnFailure.FAIL
     may_fail: bool = False
     siblings: Siblings | None = None
-    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    parallel: Parallel | None = None
     max_turns: Count | None = None
     actions_per_turn: Count | None = None
 

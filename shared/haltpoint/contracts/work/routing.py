@@ -34,7 +34,6 @@ ROUTED: Final = "routed"
 """Why a call beside a decision never ran, in the log (I3)."""
 
 Name = Annotated[str, Meta(pattern=NAME)]
-Globs = Annotated[tuple[str, ...], Meta(max_length=100)]
 
 
 class Strategy(StrEnum):
@@ -57,7 +56,7 @@ class Rule(Strict):
 
     id: Name
     agent: Name
-    match: Annotated[str, Meta(max_length=10000)] = ""
+    match: str = ""
     """A regular expression, searched in the goal."""
     context: dict[str, Any] = {}
 
@@ -72,12 +71,12 @@ class Supervisor(Strict):
     """
 
     strategy: Strategy = Strategy.LLM
-    agents: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    agents: tuple[Name, ...] = ()
     fallback: Name | None = None
     rules: tuple[Rule, ...] = ()
-    function: Annotated[str, Meta(pattern=FUNCTION, max_length=500)] | None = None
-    tools: Globs = ()
-    prompt: Annotated[str, Meta(max_length=32_768)] = ""
+    function: Annotated[str, Meta(pattern=FUNCTION)] | None = None
+    tools: tuple[str, ...] = ()
+    prompt: str = ""
     model: Name | None = None
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3

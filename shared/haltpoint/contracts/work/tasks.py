@@ -9,12 +9,14 @@ from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Strict
 from haltpoint.contracts.reasons import Heard
-from haltpoint.contracts.work.bounds import Bounds, ChainBounds
+from haltpoint.contracts.work.bounds import Bounds, ChainBounds, Names
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
-from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Siblings
+from haltpoint.contracts.work.plans import Parallel, Plan, Siblings
 from haltpoint.contracts.written import Duration
 
+Turns = Annotated[int, Meta(ge=1, le=100)]
+"""Proposals of one step."""
 MOST_CHAINS: Final = 20
 """Chains of agents in one tree, its root included."""
 
@@ -120,11 +122,11 @@ class Task(Strict):
     """How it is worked on without a plan."""
     mode: Mode = Mode.STRICT
     """How far the model is held to its word."""
-    tools: Annotated[tuple[str, ...], Meta(max_length=100)] | None = None
+    tools: Names | None = None
     """Globs over the names of the tools that a model may call (C15); None: every one that is not internal."""
-    max_turns: Annotated[int, Meta(ge=1, le=100)] | None = None
+    max_turns: Turns | None = None
     """Proposals that one step may ask for."""
-    parallel: Annotated[int, Meta(ge=1, le=MOST_PARALLEL)] | None = None
+    parallel: Parallel | None = None
     """Calls and thoughts that may be under way side by side (C8)."""
     siblings: Siblings = Siblings.COLLECT
     """Whether a failure waits for the calls beside it (C8)."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from haltpoint.chain.checks.answer import answer
+from haltpoint.chain.model.limits import added
 from haltpoint.chain.model.state import Action, End
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
@@ -15,6 +16,7 @@ from haltpoint.contracts.base import action_id, action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import count, runs_again
+from haltpoint.contracts.results import Spent
 from haltpoint.contracts.views.chains import (
     ChainSummary,
     ChainView,
@@ -24,7 +26,6 @@ from haltpoint.contracts.views.chains import (
     ErrorView,
     RequestView,
     RoutedView,
-    UsageView,
 )
 from haltpoint.contracts.views.steps import StepView
 from haltpoint.contracts.work.tasks import Task
@@ -160,15 +161,14 @@ def _child(record: ChainRecord) -> ChildView:
     )
 
 
-def _usage(record: ChainRecord) -> UsageView:
+def _usage(record: ChainRecord) -> Spent:
     """What the chain has used, with what its agents have; a share that one of them holds is not used."""
-    own = read_spent(record.head.get("spent", "0 0 0 0"))
-    used = {name: getattr(own, name) for name in UsageView.model_fields}
+    used = read_spent(record.head.get("spent", "0 0 0 0"))
     for child in record.children.values():
         if child.task.agent is not None:
-            for name, amount in _usage(child):
-                used[name] += amount
-    return UsageView.model_validate(used)
+            below = added(_usage(child), Spent(chains=1))
+            used = added(used, below)
+    return used
 
 
 def _error(end: Mapping[str, Any]) -> ErrorView | None:
