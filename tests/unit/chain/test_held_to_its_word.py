@@ -100,7 +100,6 @@ def test_d4_in_advisory_mode_words_end_an_open_step_and_it_says_so() -> None:
     told.propose(content="It is there.")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
-    assert [(one["violation"], one["tool"]) for one in told.told("contract.violated")] == [("no_call", "save")]
 
 
 # ---- turns used up (C2, D2)
@@ -138,7 +137,6 @@ def test_d4_in_advisory_mode_they_end_the_step_and_it_says_so() -> None:
     told = out_of_turns(mode="advisory")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
-    assert [(one["violation"], one["tool"]) for one in told.told("contract.violated")] == [("no_call", "save")]
 
 
 @pytest.mark.parametrize("task", [{"patterns_off": ("save",)}, {"goal": "look it up"}])

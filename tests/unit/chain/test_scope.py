@@ -188,14 +188,6 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
     assert question.request.tool == "send_mail"
 
 
-def test_c3_in_advisory_mode_a_step_without_any_of_them_says_so() -> None:
-    told = drafted(REACH, mode="advisory", policy=Policy(max_turns=1, strikes=99))
-    told.propose(call("lookup_contacts"))
-    told.result()
-
-    assert "without a receipt of send_mail or send_text" in told.told("contract.violated")[-1]["message"]
-
-
 def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
     assert door(Step).validate_python({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
     [fault] = drafted_faults(plan(Step(id="a", one_of=("send_fax",))), TOOLS, Task(), 50)

@@ -542,7 +542,7 @@ def test_the_turns_of_the_budget_are_never_overshot() -> None:
     told.propose(content="one")
     told.propose(content="two")
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 2 turns", "send")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of turns", "send")
     assert told.chain.spent.turns == 2
 
 
@@ -562,7 +562,7 @@ def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told.propose(LOOK, usage=Usage(input_tokens=90, output_tokens=11))
 
     assert told.dispatches == []
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used 101 tokens, its whole budget")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used more than its budget of tokens")
     assert told.chain.spent.tokens == 101
 
 
@@ -574,14 +574,14 @@ def test_a_thought_that_costs_more_money_than_there_is_is_not_acted_on(cost: flo
     assert bool(told.dispatches) == acted_on
     assert told.chain.spent.cost == cost
     if not acted_on:
-        assert told.chain.end.error == ChainError("HP-208", "the chain has cost 0.51, its whole budget")
+        assert told.chain.end.error == ChainError("HP-208", "the chain has used more than its budget of cost")
 
 
 def test_the_model_is_not_asked_when_the_money_is_used_up() -> None:
     told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
     told.propose(content="words", usage=Usage(cost=0.5))
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has cost 0.5, its whole budget")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of cost", "find")
 
 
 def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
@@ -597,7 +597,7 @@ def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
     told.submit()
     told.draft(None, usage=Usage(input_tokens=10))
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used 10 tokens, its whole budget")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of tokens")
     assert len(told.thoughts) == 1
 
 

@@ -132,13 +132,13 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
 
     [correction] = told.thought.corrections
     assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
-    assert correction.message.startswith("send, lookup cannot be called now")
+    assert correction.message.startswith("send cannot be called now")
     assert "plain words" in correction.message
     assert told.chain.row.count == 1
     told.say(words, "send")
     told.say(words, "send")
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer == (words or in_place_of_words("the model called a tool instead of answering"))
+    assert told.chain.end.answer == (words or in_place_of_words("the model said nothing"))
     assert violations(told) == ["not_allowed"] * 3
 
 
@@ -158,14 +158,14 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
     told = spoken(mode=mode)
     told.say("", "send")
     assert (told.chain.end.answer, violations(told)) == (
-        in_place_of_words("the model called a tool instead of answering"),
+        in_place_of_words("the model said nothing"),
         ["not_allowed"],
     )
 
     told = spoken(mode=mode)
     told.say("{{{", faults=("the text begins like JSON and is not valid JSON",))
     assert (told.chain.end.answer, violations(told)) == (
-        in_place_of_words("the model's reply could not be read"),
+        in_place_of_words("the model said nothing"),
         ["unreadable"],
     )
 

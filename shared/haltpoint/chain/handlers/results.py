@@ -47,19 +47,19 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     if action.child:
         take_back(work, message.data)
-    receipt = structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=work.body)
-    if work.failing is not None or work.run[action.step].status.done:
-        return _take_beside(work, receipt)
+    is_over = work.failing is not None or work.run[action.step].status.done
     spec = work.world.spec(action.tool)
-    if spec.plan is not None and not action.child and outcome.satisfies:
+    if not is_over and spec.plan is not None and not action.child and outcome.satisfies:
         return _begin_skill(work, action, spec, spec.plan)
-    rest = rest_for(work, receipt)
+    told = {} if outcome.error is None else {"error_type": outcome.error.error_type.value}
+    rest = None if is_over else rest_for(work, action, outcome)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
-        work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **_error_of(outcome))
+        work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **told)
         return None
-    _tell_completed(work, receipt)
-    return _obey(work, receipt)
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
+    receipt = structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=work.body)
+    return _take_beside(work, receipt) if is_over else _obey(work, receipt, outcome)
 
 
 def _awaited(work: Work, message: ToolCompleted) -> Action | None:
@@ -81,38 +81,23 @@ def _rests(work: Work, name: str) -> bool:
 
 def _take_beside(work: Work, receipt: Action) -> StepEnd | None:
     """It ran beside what ended its step, or makes the chain fail: nothing is asked about it."""
-    _tell_completed(work, receipt)
     if receipt.satisfies and not work.run[receipt.step].status.done:
         return succeed(work, receipt)
     record(work, receipt)
     return None
 
 
-def _tell_completed(work: Work, receipt: Action) -> None:
-    outcome = receipt.outcome
-    if outcome is not None:
-        work.tell_action(
-            FactType.ACTION_COMPLETED, receipt, next_action=outcome.next_action.value, **_error_of(outcome)
-        )
-
-
-def _error_of(outcome: Outcome) -> dict[str, str]:
-    return {} if outcome.error is None else {"error_type": outcome.error.error_type.value}
-
-
-def _obey(work: Work, receipt: Action) -> Next | None:
+def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     """What a receipt demands. A coherent one (B1) has exactly what its `next_action` needs."""
-    outcome, fault = receipt.outcome, receipt.error
-    if outcome is None:
-        return None
+    fault = outcome.error
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
-        return _stop(work, receipt, RequestKind.IN_DOUBT, fault.message)
+        return _stop(work, receipt, outcome, RequestKind.IN_DOUBT, fault.message)
     if fault is not None:
         return fail_action(work, receipt, fault)
     if outcome.clarification is not None:
-        return _stop(work, receipt, RequestKind.CLARIFICATION, outcome.clarification.question)
+        return _stop(work, receipt, outcome, RequestKind.CLARIFICATION, outcome.clarification.question)
     if outcome.confirmation is not None:
-        return _stop(work, receipt, RequestKind.CONFIRMATION, outcome.confirmation.message)
+        return _stop(work, receipt, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     return succeed(work, receipt)
 
 
@@ -154,18 +139,18 @@ def _made_up(work: Work, call: CheckedCall) -> tuple[str, ...]:
     return (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
 
 
-def _stop(work: Work, receipt: Action, kind: RequestKind, text: str) -> Next:
+def _stop(work: Work, receipt: Action, outcome: Outcome, kind: RequestKind, text: str) -> Next:
     """The question that stops the chain at once (B3)."""
     late = too_late(work)
     if late is not None:
         return late
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, receipt.step, "a question was open")
-    outcome = receipt.outcome
     shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
-    if outcome is not None and outcome.clarification is not None:
+    if outcome.clarification is not None:
         shown["options"] = outcome.clarification.options
-    if outcome is not None and (asked := outcome.confirmation) is not None:
+    asked = outcome.confirmation
+    if asked is not None:
         approved = work.approvals.get(receipt.id)
         shown.update(
             arguments=asked.arguments or receipt.ran,
@@ -226,13 +211,13 @@ def _is_asked(work: Work, thought: str) -> bool:
 # ---- rests -----------------------------------------------------------------------------------------------------------
 
 
-def rest_for(work: Work, receipt: Action) -> Rest | None:
+def rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
     """The rest of an action until it runs again; None: its receipt counts, or a person is asked about the doubt."""
-    outcome, fault, spec = receipt.outcome, receipt.error, work.world.tools.get(receipt.tool)
-    if outcome is None or fault is None or spec is None:
+    fault, spec = outcome.error, work.world.tools.get(action.tool)
+    if fault is None or spec is None:
         return None
-    before = work.resting.get(receipt.id) or Rest(0, outcome, attempts=0)
-    rest = replace(before, outcome=outcome, data=receipt.data, reconcile=False)
+    before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
+    rest = replace(before, outcome=outcome, data=work.body, reconcile=False)
     if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
@@ -242,7 +227,9 @@ def rest_for(work: Work, receipt: Action) -> Rest | None:
     if fault.error_type is ErrorType.IN_DOUBT and spec.recovery.reconciles:
         until = _may_be_reconciled(work, spec, fault, rest.attempts)
         return None if until is None else replace(rest, until=until, reconcile=True)
-    until = _may_run_again(work, receipt, fault, rest.attempts)
+    until = None
+    if outcome.metadata.again:
+        until = _may_run_again(work, action, fault, rest.attempts)
     return None if until is None else replace(rest, until=until)
 
 
@@ -260,7 +247,7 @@ def _may_be_reconciled(work: Work, spec: ToolSpec, fault: ErrorInfo, attempts: i
     return None if until >= work.deadline else until
 
 
-def _may_run_again(work: Work, receipt: Action, fault: ErrorInfo, attempts: int) -> int | None:
+def _may_run_again(work: Work, action: Action, fault: ErrorInfo, attempts: int) -> int | None:
     """When a call runs again whose error allows it and whose tool has another attempt (E2), in ms; never past the
     deadline.
 
@@ -268,8 +255,8 @@ def _may_run_again(work: Work, receipt: Action, fault: ErrorInfo, attempts: int)
     back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
     idempotent tool's code raised is tried once more.
     """
-    retry = work.world.spec(receipt.tool).recovery.retry
-    if retry is None or not receipt.told.again or fault.error_type not in retry.on:
+    retry = work.world.spec(action.tool).recovery.retry
+    if retry is None or fault.error_type not in retry.on:
         return None
     most = min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts
     if attempts >= most:
@@ -279,6 +266,6 @@ def _may_run_again(work: Work, receipt: Action, fault: ErrorInfo, attempts: int)
         least, room = fault.retry_after, fault.retry_after / 2
     if least * 1000 >= work.deadline - work.now:
         return None
-    picked = crc32(f"{receipt.id}/{receipt.attempt}".encode()) % (int(room * 1000) + 1)
+    picked = crc32(f"{action.id}/{action.attempt}".encode()) % (int(room * 1000) + 1)
     wait = max(1, int(least * 1000) + picked)
     return min(work.now + wait, work.deadline - 1)

@@ -51,9 +51,6 @@ REACT_STEP = "react"
 MOST_FAULTS: Final = 20
 """Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""
 
-MOST_SHOWN: Final = 300
-"""Characters of the names of tools that an answer called, as the model gets them."""
-
 Corrections = tuple[Correction, ...]
 
 _NOT_READ: Final = Correction(
@@ -263,35 +260,30 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
 
     Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
     """
-    data, phrases = message.data, work.phrases
+    data = message.data
     if data.thought_id != work.thought or reads_goal(work):
         return None
     work.spend(data.usage)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, phrases.out_of_budget))
-    corrections = _no_words(data)
-    if corrections:
-        violate(work, None, data.thought_id, corrections, data.text)
+        return Completed(stand_in(work, work.phrases.out_of_budget))
+    if data.called or data.faults:
+        correction = _no_words(data)
+        violate(work, None, data.thought_id, (correction,), data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
-            return think_answer(work, corrections, data.thought_id)
-    if data.faults:
-        return Completed(stand_in(work, phrases.unreadable))
-    if data.text:
+            return think_answer(work, (correction,), data.thought_id)
+    if data.text and not data.faults:
         return Completed(data.text)
-    return Completed(stand_in(work, phrases.called_a_tool if data.called else phrases.said_nothing))
+    return Completed(stand_in(work, work.phrases.said_nothing))
 
 
-def _no_words(data: AnswerDrafted.Data) -> Corrections:
-    """What an answer holds that is no words for the user: calls, and what could not be read."""
-    faults: list[Correction] = []
-    if data.called:
-        names = ", ".join(dict.fromkeys(data.called))[:MOST_SHOWN]
-        text = f"{names} cannot be called now: the work is over. {_IN_WORDS}"
-        faults.append(Correction(violation=Violation.NOT_ALLOWED, message=text, tool=data.called[0]))
+def _no_words(data: AnswerDrafted.Data) -> Correction:
+    """An answer that is no words for the user: it calls, or cannot be read."""
     if data.faults:
         text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
-        faults.append(Correction(violation=Violation.UNREADABLE, message=text))
-    return tuple(faults)
+        return Correction(violation=Violation.UNREADABLE, message=text)
+    tool = data.called[0]
+    text = f"{tool} cannot be called now: the work is over. {_IN_WORDS}"
+    return Correction(violation=Violation.NOT_ALLOWED, message=text, tool=tool)
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:

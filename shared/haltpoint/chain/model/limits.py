@@ -84,9 +84,11 @@ def mode(task: Task, step: Step | None) -> Mode:
 
 def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
     """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
+    if mode is Mode.OFF:
+        return "skipped"
     if unkept:
         return "failed"
-    return "skipped" if step.step_type is StepType.REASONING or mode is Mode.OFF else "passed"
+    return "skipped" if step.step_type is StepType.REASONING else "passed"
 
 
 def max_turns(task: Task, step: Step, policy: Policy) -> int:

@@ -28,7 +28,6 @@ from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Ask, Next, Think, step_failed
-from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
@@ -198,13 +197,9 @@ def _takers(work: Work) -> tuple[str, ...]:
 
 
 def _meant(work: Work, index: int) -> dict[str, Any]:
-    """What the last reply says to `route`, as far as it fits."""
+    """What the last reply says to `route`."""
     named = route_in(work.proposal(index))
-    if named is None:
-        return {}
-    forms = work.world.spec(ROUTE).parameters["properties"]
-    known = {name: value for name, value in named.arguments.items() if name in forms}
-    return {name: value for name, value in known.items() if not form_value_faults(forms[name], value)}
+    return {} if named is None else proposed(work, index, named).arguments
 
 
 def _ask_who(work: Work, index: int, words: str) -> Ask:

@@ -74,27 +74,21 @@ def _take_words(work: Work, index: int, words: str) -> Next:
     """
     mode = work.mode(index)
     if not missing(work, index):
-        return _end_in_words(work, index, words)
+        work.words = words
+        return StepEnd(index)
     if is_question(words) and not _has_asked(work, index):
         note_round(work, index)
         arguments = {"question": in_short(words)}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
-    if mode is Mode.OFF:
-        return _end_in_words(work, index, words)
-    ended = end_by_words(work, index, words)
+    ended = None if mode is Mode.OFF else end_by_words(work, index, words)
     if ended is not None:
         return ended
-    fault = no_call(work, index)
     if mode is Mode.STRICT:
-        return _correct(work, index, fault)
+        return _correct(work, index, no_call(work, index))
+    if mode is Mode.ADVISORY:
+        strike(work, index, no_call(work, index))
     work.words = words
-    strike(work, index, fault)
     return complete_unmet(work, index)
-
-
-def _end_in_words(work: Work, index: int, words: str) -> Next:
-    work.words = words
-    return StepEnd(index)
 
 
 def _has_asked(work: Work, index: int) -> bool:
@@ -206,9 +200,7 @@ def next_turn(work: Work, index: int) -> Next:
     wrong += tuple(refused[place] for place in sorted(refused))
     if run.in_turn:
         return think_step(work, index, wrong, work.acted_on(index) if wrong else None)
-    if wrong:
-        return _ask_again(work, index, wrong)
-    return _correct(work, index, no_call(work, index))
+    return _ask_again(work, index, wrong)
 
 
 def _correct(work: Work, index: int, *faults: Correction) -> Next:

@@ -4,8 +4,10 @@ A thought's id tells place, turn and attempt, and a planner answers an id once; 
 attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.
 """
 
+from msgspec import structs
+
 from haltpoint.chain.checks.agents import must_route
-from haltpoint.chain.checks.promises import in_words, missing, offers_end
+from haltpoint.chain.checks.promises import missing, offers_end
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.needs import BOUNDS
 from haltpoint.chain.model.outputs import Completed, Next, StepEnd, Think, failed
@@ -14,12 +16,12 @@ from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.strikes import complete_unmet, escalate, strikes_exhausted, violate
+from haltpoint.chain.turns.strikes import complete_unmet, escalate, strikes_exhausted
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation, broken
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, broken
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -57,10 +59,11 @@ def think_step(
     """
     step = work.steps[index]
     if work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
-        return escalate(work, index, _last_violation(work, index))
+        case = work.row.case
+        return escalate(work, index, f"it {broken(case[-1].violation, routing=False)}" if case else "too many strikes")
     if turns_left(work, index) < 1:
-        return _out_of_turns(work, index, corrections, previous or work.acted_on(index))
-    spent = _chain_turns_used(work, step.id) or _spent(work)
+        return _out_of_turns(work, index)
+    spent = _spent(work, step.id)
     if spent is not None:
         return spent
     run, due = work.edit(index), missing(work, index)
@@ -85,9 +88,9 @@ def think_step(
 def think_answer(work: Work, corrections: Corrections = (), previous: str | None = None) -> Next:
     """The words for the user, or better ones. When it is too late to ask, the receipts answer."""
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
-    why = _no_words_left(work, attempt)
-    if why is not None:
-        return Completed(stand_in(work, why))
+    if _spent(work) is not None or attempt > work.world.policy.max_chain_turns:
+        is_late = work.now >= work.deadline
+        return Completed(stand_in(work, work.phrases.out_of_time if is_late else work.phrases.out_of_budget))
     name = thought_id(work.id, "answer", 0, attempt)
     return Think(name, ThoughtKind.ANSWER, None, 1, attempt, _receipts(work), corrections, previous)
 
@@ -110,60 +113,35 @@ def turns_left(work: Work, index: int) -> int:
     return most - work.run[index].proposals
 
 
-def overspent(work: Work, more: int = 0) -> Failure | None:
-    """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on. With
-    `more` tokens: of one that has not so many left, or no money.
-    """
+def overspent(work: Work) -> Failure | None:
+    """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on."""
     budget, spent = work.task.budget, work.spent_in_all()
-    if budget.tokens is not None and spent.tokens + more > budget.tokens:
-        return failed(Code.OVER_BUDGET, f"the chain has used {spent.tokens} tokens, its whole budget")
-    if budget.cost is None or spent.cost < budget.cost or (spent.cost == budget.cost and not more):
-        return None
-    return failed(Code.OVER_BUDGET, f"the chain has cost {spent.cost:g}, its whole budget")
-
-
-def _spent(work: Work) -> Failure | None:
-    """The end of a chain that has no tokens or no time for a thought more."""
-    return overspent(work, 1) or too_late(work)
-
-
-def _chain_turns_used(work: Work, step: str) -> Failure | None:
-    """The end of a chain whose turns are used up: its own, or those of its budget together with its agents."""
-    own, budget = work.world.policy.max_chain_turns, work.task.budget.turns
-    if budget is not None and work.spent_in_all().turns >= budget:
-        return failed(Code.OVER_BUDGET, f"the chain has used up its {count(budget, 'turn')}", step)
-    if work.spent.turns >= own:
-        return failed(Code.OVER_BUDGET, f"the chain has used up its {count(own, 'turn')}", step)
+    for name in ("tokens", "cost"):
+        limit = getattr(budget, name)
+        if limit is not None and getattr(spent, name) > limit:
+            return failed(Code.OVER_BUDGET, f"the chain has used more than its budget of {name}")
     return None
 
 
-def _no_words_left(work: Work, attempt: int) -> str | None:
-    """Why the model cannot be asked for words any more."""
-    if overspent(work, 1) or attempt > work.world.policy.max_chain_turns:
-        return work.phrases.out_of_budget
-    return work.phrases.out_of_time if work.now >= work.deadline else None
+def _spent(work: Work, step: str | None = None) -> Failure | None:
+    """The end of a chain that has no tokens, money or time for a thought more; or no turns for one of a step."""
+    budget = structs.replace(work.task.budget, actions=None)
+    if step is None:
+        budget = structs.replace(budget, turns=None)
+    name = limits.used_up(budget, work.spent_in_all())
+    if step is not None and work.spent.turns >= work.world.policy.max_chain_turns:
+        name = "turns"
+    if name:
+        return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", step)
+    return too_late(work)
 
 
-def _last_violation(work: Work, index: int) -> str:
-    """What was wrong last, in this step if it was anything here."""
-    place = work.steps[index].id
-    row = [strike for strike in work.row.case if strike.place == place] or work.row.case
-    return f"it {broken(row[-1].violation, routing=False)}" if row else "too many strikes"
-
-
-def _out_of_turns(work: Work, index: int, corrections: Corrections, thought: str) -> Next:
+def _out_of_turns(work: Work, index: int) -> Next:
     """A person decides (D2); where nobody is held to anything, the step ends."""
-    reason = f"not complete after {count(work.run[index].proposals, 'proposal')} of the model"
     if work.mode(index) is Mode.STRICT:
-        last = "".join(f"; the last fault: {fault.message}" for fault in corrections[-1:])
-        return escalate(work, index, f"{reason}{last}")
-    due = missing(work, index)
-    if not due or work.mode(index) is Mode.OFF:
-        return StepEnd(index)
-    text = f"Step {work.steps[index].id!r} was {reason}, without a receipt of {in_words(due)}."
-    fault = Correction(violation=Violation.NO_CALL, message=text, tool=due[0][0])
-    violate(work, index, thought, (fault,), "")
-    return complete_unmet(work, index)
+        proposals = count(work.run[index].proposals, "proposal")
+        return escalate(work, index, f"not complete after {proposals} of the model")
+    return complete_unmet(work, index) if missing(work, index) else StepEnd(index)
 
 
 # ---- without words ---------------------------------------------------------------------------------------------------
