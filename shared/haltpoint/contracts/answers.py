@@ -11,18 +11,22 @@ OR: Final = " or "
 
 
 class Deed(Contract, kw_only=True):
-    """One successful receipt with an effect, in words that the runtime wrote (F1).
-
-    `by` is the person who gave or approved it.
-    """
+    """One successful receipt with an effect (F1)."""
 
     action_id: str
+    """The action."""
     tool: str
+    """Its tool."""
     says: str
+    """What was done, in the runtime's words."""
     target: str | None = None
+    """To whom or what."""
     at: datetime
+    """When it ended."""
     by: str | None = None
+    """The person who gave or approved it."""
     warnings: tuple[str, ...] = ()
+    """What is missing from it."""
 
 
 class WhyNot(StrEnum):

@@ -17,15 +17,21 @@ class ThoughtRequest(Contract, kw_only=True):
     """One question to the model. The planner reads task, plan, receipts and earlier thoughts itself, by these ids."""
 
     thought_id: str
+    """Its id."""
     kind: ThoughtKind
+    """What it is for."""
     step_id: str | None = None
+    """The step that it is about."""
     turn: int = 1
+    """The turn of the step."""
     attempt: int = 1
+    """The number of the attempt in this turn."""
     deadline: int
-    """Ms since the epoch; later the thought is of no use."""
+    """Milliseconds since the epoch; later the thought is of no use."""
     receipts: tuple[str, ...] = ()
     """Actions whose receipts the prompt shows, in order."""
     corrections: tuple[Correction, ...] = ()
+    """What was wrong with the thought before."""
     previous: str | None = None
     """Thought that the corrections, or the answer, are about."""
     answered: str | None = None
@@ -35,7 +41,7 @@ class ThoughtRequest(Contract, kw_only=True):
     due: tuple[tuple[str, ...], ...] = ()
     """What is due in the step: any tool of each (C3)."""
     may_end: bool = False
-    """End_step is offered (C11)."""
+    """`end_step` is offered (C11)."""
     in_words: bool = False
     """No tool is offered: the step ends in words (D2)."""
     forced: bool = False
@@ -70,20 +76,20 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
     """The executor wants a tool to act."""
 
     class Data(Contract, kw_only=True):
-        """One dispatched action; its arguments are the body.
-
-        `unasked` says that values need no origin: the call is a literal plan's, a person has edited it, or its step is
-        not strict; without it they do.
-        """
+        """One dispatched action; its arguments are the body."""
 
         action_id: str
+        """The action."""
         tool: str
+        """The tool's name."""
         attempt: int = 1
+        """The number of this run, from 1."""
         repeatable: bool = False
+        """An interrupted run may simply run again (E5)."""
         timeout: float
         """Seconds."""
         deadline: int
-        """Ms since the epoch."""
+        """Milliseconds since the epoch."""
         approval: Approval | None = None
         """A person's yes to it; a record proves it (G1)."""
         limited: int = 0
@@ -93,14 +99,21 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         origins: tuple[str, ...] | None = None
         """Actions whose receipts values may come from (C6)."""
         unasked: str | None = None
+        """Why values need no origin: the call is a literal plan's, a person has edited it, or its
+        step is not strict. None: they need one.
+        """
         reasons: tuple[Reason, ...] | None = None
         """Why a person has to approve it first (G5)."""
         sources: dict[str, Source] | None = None
         """Place in the arguments -> its source (C13)."""
         position: int = 0
+        """The number of the call in its step, from 1."""
         tenant: str | None = None
+        """The task's tenant."""
         user: str | None = None
+        """The task's user."""
         context: dict[str, Any] = {}
+        """The task's context."""
         private: dict[str, Any] = {}
         """For the tool alone (C15)."""
 

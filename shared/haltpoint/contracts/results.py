@@ -52,21 +52,24 @@ class MalformedResultError(ValueError):
 
 
 class ErrorInfo(Contract):
-    """The error of a result. `recoverable` follows the type unless the tool says otherwise (B).
-
-    `cause` of IN_DOUBT is the error that it is when a person says that it failed (E5).
-    """
+    """The error of a result."""
 
     error_type: ErrorType
+    """Its class (E1)."""
     message: str
+    """What happened, for model and people."""
     recoverable: bool | None = None
+    """Whether another call may succeed; None: as the type says (B)."""
     suggestion: str | None = None
+    """What the model may do instead."""
     invalid_fields: tuple[str, ...] = ()
+    """The arguments that are wrong."""
     retry_after: Annotated[float, Meta(ge=0)] | None = None
     """Seconds."""
     no_effect: bool | None = None
     """True: nothing has happened; false: an earlier run may have acted (E5)."""
     cause: "ErrorInfo | None" = None
+    """Of IN_DOUBT: the error that it is when a person says that it failed (E5)."""
 
     def __post_init__(self) -> None:
         if self.recoverable is None:
@@ -79,14 +82,20 @@ class ErrorInfo(Contract):
 
 
 class Option(Contract):
-    """One thing that a person may choose. `id` is the real entity's id; `value` becomes the receipt's data (B4)."""
+    """One thing that a person may choose."""
 
     id: Annotated[str, Meta(min_length=1)]
+    """The real entity's id."""
     title: str
+    """What a person reads."""
     subtitle: str = ""
+    """What tells it from others."""
     confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """How likely it is the one that is meant."""
     metadata: dict[str, Any] = {}
+    """More about it, for people's programs."""
     value: Any = None
+    """What becomes the receipt's data (B4)."""
 
 
 class Clarification(Contract):
@@ -133,9 +142,13 @@ class Confirmation(Contract):
     """A tool's question: shall I really do this?"""
 
     action: str
+    """What would be done."""
     target: Target
+    """To whom or what."""
     message: str
+    """The question in words."""
     preview: str | None = None
+    """What the tool's preview says."""
     digest: str = ""
     """Of the call that is asked about: an approval holds for no other."""
     preview_digest: str = ""
@@ -147,6 +160,7 @@ class Confirmation(Contract):
     expires: Seconds | None = None
     """Seconds until it is open no more, of a rule (G4)."""
     on_timeout: OnTimeout = OnTimeout.FAIL
+    """What happens without an answer."""
 
 
 class HookVerdict(StrEnum):
@@ -164,18 +178,25 @@ class HookVerdict(StrEnum):
 
 
 class HookRecord(Contract):
-    """One hook that ran for a call (H1). Built-in ones are listed when they said something else than allow."""
+    """One hook that ran for a call (H1). Built-in ones are listed when they said something else
+    than allow.
+    """
 
     name: str
+    """Its dotted path, or `builtin:name`."""
     verdict: HookVerdict
+    """What became of it."""
     duration_ms: int = 0
+    """Milliseconds that it took."""
 
 
 class DeedWords(Contract):
-    """What a successful call with an effect did, in the runtime's words, and whom or what it was about (F1)."""
+    """What a successful call with an effect did (F1)."""
 
     says: str
+    """In the runtime's words."""
     target: str | None = None
+    """Whom or what it was about."""
 
 
 class Spent(Contract):

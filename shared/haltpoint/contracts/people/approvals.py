@@ -8,18 +8,18 @@ from haltpoint.contracts.base import Contract
 
 
 class Approval(Contract):
-    """What an order and a receipt say of an approval; a record in Redis proves it, this does not.
-
-    `proposed` are the arguments as JSON text before people edited them, `edited_by` who did it last; `preview` is what
-    `by` saw.
-    """
+    """What an order and a receipt say of an approval; a record in Redis proves it, this does not."""
 
     digest: str
     """Of the call that a person approved: it holds for no other."""
     by: str = ""
+    """Who gave it."""
     proposed: str | None = None
+    """The arguments as JSON text before people edited them."""
     edited_by: str = ""
+    """Who edited them last."""
     preview: str | None = None
+    """What `by` saw."""
 
 
 def digest_of(action_id: str, tool: str, arguments: Any, preview: str = "") -> str:

@@ -68,23 +68,28 @@ CHOICES: dict[RequestKind, frozenset[Choice]] = {
 
 
 class Question(Contract, kw_only=True):
-    """One question, whole, as a person has to see it. Times in milliseconds since the epoch.
-
-    An escalation is about no action; one that is about the plan has no step either.
-    """
+    """One question, whole, as a person has to see it. Times in milliseconds since the epoch."""
 
     request_id: str
+    """Its id."""
     kind: RequestKind
+    """What is asked."""
     question: str
+    """The question in words."""
     step_id: str = ""
+    """The step that it is about; of a case about the plan there is none."""
     action_id: str = ""
+    """The action that it is about; of an escalation there is none."""
     tool: str = ""
+    """The tool of that action."""
     options: tuple[Option, ...] = ()
+    """What may be chosen."""
     form: dict[str, Any] | None = None
     """JSON Schema of the value that is asked for."""
     arguments: str = ""
     """JSON text of the call that is asked about."""
     preview: str | None = None
+    """What the tool's preview says that the call would do."""
     approved_preview: str | None = None
     """The preview of an approval that no longer fits (G3)."""
     digest: str = ""
@@ -92,6 +97,7 @@ class Question(Contract, kw_only=True):
     preview_digest: str = ""
     """Of what the tool's preview returned."""
     priority: str | None = None
+    """How urgent it is, in the asker's word."""
     strikes: tuple[Strike, ...] = ()
     """What the model said each time (D3)."""
     reasons: tuple[Reason, ...] = ()
@@ -101,25 +107,30 @@ class Question(Contract, kw_only=True):
     path: tuple[str, ...] = ()
     """The agents that led to it, from the root's down (I4)."""
     asked_at: int
+    """When it was asked."""
     deadline: int
+    """When it expires."""
 
 
 class Answer(Strict, rename={"for_": "for"}):
-    """What a person says. `option_id` alone means select; `text` are words for the model.
-
-    Asked for input, a person who chooses nothing answers with `text`, or with `value` where a form is asked for. For a
-    doubt `happened` may bring the result in `value`; `not_happened` runs the call again, `failed` does not.
-    `for` says how far an approval goes until the chain ends (C13); `arguments` are all of the call's, edited (G2).
-    """
+    """What a person says."""
 
     kind: RequestKind
+    """The kind of question that this answers."""
     option_id: str | None = None
+    """The option that is chosen; alone it means select."""
     decision: Choice = Choice.SELECT
+    """What is decided; asked for input, a person who chooses nothing answers."""
     text: Annotated[str, Meta(max_length=8192)] = ""
+    """Words for the model, or the answer itself."""
     value: dict[str, Any] | None = None
+    """The value of a form, a result given by hand, or that of a call that happened."""
     comment: Annotated[str, Meta(max_length=8192)] = ""
+    """Words for the log."""
     for_: Reach | None = None
+    """How far an approval goes until the chain ends (C13)."""
     arguments: dict[str, Any] | None = None
+    """All arguments of the call, edited: of an approval (G2)."""
 
     def __post_init__(self) -> None:
         if self.kind is RequestKind.INPUT and not self.option_id and self.decision is Choice.SELECT:

@@ -23,17 +23,17 @@ from haltpoint.contracts.written import Duration
 
 
 class ModelEndpoint(Strict):
-    """A model that agents name: an address that speaks OpenAI's chat completions, and what the model is called there.
-
-    With a `provider` it is a model of pydantic-ai instead, `anthropic` for one (haltpoint[providers]); the address is
-    then the provider's own, unless one is given. The key is in the environment variable `api_key_env` of the planner,
-    and nowhere else; without one a provider reads its own.
-    """
+    """A model that agents name."""
 
     name: Annotated[str, Meta(min_length=1)]
+    """What the model is called there."""
     base_url: Annotated[str, Meta(pattern="^https?://")] | None = None
+    """Its address, which speaks OpenAI's chat completions; of a provider one in place of its own.
+    """
     provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
+    """A provider of pydantic-ai, `anthropic` for example (haltpoint[providers])."""
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    """The planner's environment variable that holds the key; None: a provider reads its own."""
     timeout: Duration = 60.0
     """Seconds that one reply may take."""
     max_tokens: Count = 2048
@@ -45,27 +45,34 @@ class ModelEndpoint(Strict):
 
 
 class Agent(Strict):
-    """How a task is worked on, and within which limits: what it says only narrows what the task may do (CONTRACT I).
-
-    `description` is what another agent reads before it hands a task on, `prompt` goes before the runtime's own. `model`
-    is a section of the file; None: the configured one. `tools` are globs; None: every tool that is not internal.
-    `agents` are those that it may hand a task on to. `mode`: the stricter of the task's and this one holds; of all
-    numbers the smaller one. `skills` are words of goals that it is good at.
+    """How a task is worked on, and within which limits: what it says only narrows what the task may
+    do (CONTRACT I).
     """
 
     name: Name
+    """What tasks and decisions call it."""
     description: Annotated[str, Meta(min_length=1)]
+    """What another agent reads before it hands a task on."""
     prompt: str = ""
+    """Goes before the runtime's own words."""
     model: Name | None = None
+    """A section of the file; None: the configured one."""
     tools: tuple[str, ...] | None = None
+    """Globs over the tools that it may call; None: every one that is not internal."""
     agents: tuple[Name, ...] = ()
+    """Those that it may hand a task on to."""
     mode: Mode | None = None
+    """The stricter of the task's and this one holds."""
     style: Style | None = None
+    """How it works on a task; None: as the task says."""
     strikes: Count | None = None
     """Violations in a row until a person decides (D3)."""
     max_turns: Turns | None = None
+    """Proposals that one step may ask for; the smaller number holds."""
     budget: Budget = Budget()
+    """What its chain may use up; the smaller numbers hold."""
     skills: tuple[Annotated[str, Meta(pattern=r"[^\W_]")], ...] = ()
+    """Words of goals that it is good at."""
     verbose: bool = False
     """Prompts and replies go into the planner's log."""
 

@@ -26,7 +26,7 @@ class Entry(Contract):
     action_id: str
     became: Became
     at: int = 0
-    """Ms since the epoch when it became so."""
+    """Milliseconds since the epoch when it became so."""
     words: str = ""
     """What a person said with a no."""
 

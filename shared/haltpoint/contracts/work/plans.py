@@ -46,44 +46,59 @@ class Siblings(StrEnum):
 
 
 class ProposedCall(Strict):
-    """One proposed call. In a literal plan an argument may be `{"$from": "step.data.path"}`, and an `optional` call may
-    fail. `expected` says in words what the call is to bring: the action log shows it beside the result.
-    """
+    """One proposed call."""
 
     tool: Annotated[str, Meta(min_length=1, max_length=128)]
+    """The tool's name."""
     arguments: dict[str, Any] = {}
+    """In a literal plan a value may be `{"$from": "step.data.path"}`."""
     optional: bool = False
+    """It may fail: of a literal plan."""
     expected: Annotated[str, Meta(max_length=MOST_EXPECTED)] = ""
+    """What it is to bring, in words: the action log shows that beside the result."""
 
 
 class Step(Strict):
-    """One item of a plan. A step that promises tools is a tool step whatever `step_type` says (C3).
-
-    It promises a success of each of `required_tools`, and of any one of `one_of`. When one with `may_fail` fails, the
-    chain continues as with `on_failure: continue` (C11).
-    """
+    """One item of a plan. One that promises tools is a tool step whatever `step_type` says (C3)."""
 
     id: str
+    """Its name in the plan, of letters, digits, _ and -."""
     label: str = ""
+    """The name that a model gave it, where that is no id."""
     description: str = ""
+    """What it is to do."""
     step_type: StepType = StepType.REASONING
+    """Whether it is complete by receipts or by words."""
     required_tools: tuple[str, ...] = ()
+    """It promises a success of each of these."""
     one_of: tuple[str, ...] = ()
+    """It promises a success of any one of these."""
     allowed_tools: tuple[str, ...] | None = None
+    """What it may call; None: what it promises, and read-only tools."""
     expected_outcome: str | None = None
+    """What it is to bring, in words."""
     tool_validation_mode: ValidationMode | None = None
+    """A stricter mode than the task's."""
     dependencies: tuple[str, ...] = ()
+    """The steps that have to be done before."""
     optional: bool = False
     """It may end without what it promises (C11)."""
     each: bool = False
     """It continues behind its promises, until words or end_step (C3)."""
     actions: tuple[ProposedCall, ...] = ()
+    """Literal calls."""
     on_failure: OnFailure = OnFailure.FAIL
+    """What its failure does to the chain (C11)."""
     may_fail: bool = False
+    """When it fails the chain continues, as with `on_failure: continue` (C11)."""
     siblings: Siblings | None = None
+    """Whether a failure waits for the calls beside it; None: as the task says."""
     parallel: Parallel | None = None
+    """Calls that run side by side (C8)."""
     max_turns: Count | None = None
+    """Proposals that it may ask for."""
     actions_per_turn: Count | None = None
+    """Calls that run of one proposal (C7)."""
 
     def __post_init__(self) -> None:
         if not STEP_ID.fullmatch(self.id):

@@ -50,50 +50,61 @@ class Strategy(StrEnum):
 
 
 class Rule(Strict):
-    """Which tasks go to an agent: those in whose goal `match` is found and whose context has these values. An empty
-    half fits every task.
-    """
+    """Which tasks go to an agent. An empty half fits every task."""
 
     id: Name
+    """Its name in decisions."""
     agent: Name
+    """The agent that gets the task."""
     match: str = ""
     """A regular expression, searched in the goal."""
     context: dict[str, Any] = {}
+    """Values that the task's context has."""
 
 
 class Supervisor(Strict):
-    """Who routes the tasks that name no agent. `agents` are those that it may choose from; empty: all of the file.
-    `fallback` takes what no rule, skill or function decides; without it the agent without a name does.
-
-    Of a model (`llm`): `tools` are globs over those that it may call before it decides, in `max_tool_retries` rounds
-    for each decision; `threshold` is the confidence under which a person decides; `max_iterations` bounds the decisions
-    for one task. `function` is `module:function`, called in the planner.
-    """
+    """Who routes the tasks that name no agent."""
 
     strategy: Strategy = Strategy.LLM
+    """How that is decided."""
     agents: tuple[Name, ...] = ()
+    """Those that it may choose from; empty: all of the file."""
     fallback: Name | None = None
+    """Takes what no rule, skill or function decides; None: the agent without a name does."""
     rules: tuple[Rule, ...] = ()
+    """Of `rule`: the first that fits decides."""
     function: Annotated[str, Meta(pattern=FUNCTION)] | None = None
+    """Of `function`: `module:function`, called in the planner."""
     tools: tuple[str, ...] = ()
+    """Of a model: globs over those that it may call before it decides."""
     prompt: str = ""
+    """Of a model: goes before the runtime's own words."""
     model: Name | None = None
+    """Of a model: a section of the file; None: the configured one."""
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """Of a model: the confidence under which a person decides."""
     max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
+    """Of a model: rounds of tools before each decision."""
     max_iterations: Annotated[int, Meta(ge=1, le=20)] = 10
+    """Of a model: decisions for one task."""
     verbose: bool = False
     """Prompts and replies of routing go into the planner's log."""
 
 
 class Routed(Contract):
-    """A decision: which agent works on the task, why, and how that was found. `timestamp` in ms since the epoch; `rule`
-    is the id of the one that fits, `by` the person who chose.
-    """
+    """A decision: which agent works on the task, why, and how that was found."""
 
     target_agent: str | None
+    """The agent; None: the one without a name."""
     strategy: Strategy
+    """How it was decided."""
     timestamp: int
+    """Milliseconds since the epoch."""
     reasoning: str = ""
+    """Why, in words."""
     confidence: float = 0.0
+    """How sure the model is, from 0 to 1."""
     rule: str | None = None
+    """The id of the rule that fits."""
     by: str | None = None
+    """The person who chose."""

@@ -51,18 +51,24 @@ class Budget(Strict):
     actions: Annotated[int, Meta(ge=0)] | None = None
     """0: it may call nothing."""
     tokens: Count | None = None
+    """Tokens of prompts and replies."""
     cost: Annotated[float, Meta(gt=0)] | None = None
     """In the currency of the price table."""
     seconds: Duration | None = None
+    """Seconds from the beginning."""
 
 
 class Earlier(Contract):
-    """An earlier task of the same conversation: its goal, its user, and the answer ("": there is none)."""
+    """An earlier task of the same conversation."""
 
     chain_id: str
+    """Its chain."""
     goal: str
+    """What was wanted."""
     user: str | None = None
+    """Who wanted it."""
     answer: str = ""
+    """What was answered; empty: there is no answer."""
 
 
 class Limits(Contract):
@@ -75,17 +81,20 @@ class Limits(Contract):
 
 
 class Assignment(Contract):
-    """How an agent works on a task (CONTRACT I): the globs of the tools that the agent may call, how many chains there
-    may be below, and, where another agent has written the goal, the user's own, with the bounds that were read from it
-    and what persons have said above (C6, C12).
-    """
+    """How an agent works on a task (CONTRACT I)."""
 
     tools: tuple[str, ...] | None = None
+    """Globs over the tools that the agent may call; None: as the task says."""
     chains: int = MOST_CHAINS - 1
+    """How many chains there may be below."""
     goal: str | None = None
+    """The user's own goal, where another agent has written that of the task."""
     bounds: ChainBounds | None = None
+    """The bounds that were read from it (C12)."""
     heard: Heard = Heard.NOTHING
+    """What persons have said above (C6)."""
     limits: Limits = Limits()
+    """What the task itself says, before its agent tightens it."""
 
 
 class Handed(Contract):

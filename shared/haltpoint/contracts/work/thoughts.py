@@ -92,14 +92,17 @@ class Correction(Contract):
 
 
 class Strike(Contract):
-    """One violation of the row that is being counted (D1): the thought that it is about, and what was wrong with it.
-
-    `place` is the step's id, `plan` or `answer`; `said` are the model's words, cut.
-    """
+    """One violation of the row that is being counted (D1)."""
 
     place: str
+    """The step's id, `plan` or `answer`."""
     thought_id: str
+    """The thought that it is about."""
     violation: Violation
+    """Its kind."""
     message: str
+    """What was wrong, in words."""
     tool: str | None = None
+    """The tool that was called, or due."""
     said: str = ""
+    """The model's words, cut."""
