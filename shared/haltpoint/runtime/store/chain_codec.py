@@ -169,7 +169,8 @@ def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
     chain = Chain(chain_id, task, status=status, runs=decode_steps(head), **values)
     plan, end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
     if plan is not None:
-        chain = _with_plan(chain, stored_plan(plan))
+        stored = stored_plan(plan)
+        chain = _with_plan(chain, stored)
     if end is not None:
         chain = replace(chain, end=end_of(end))
     return chain

@@ -56,7 +56,8 @@ class Conversations:
         before: list[Earlier] = []
         room = ROOM
         for earlier, end in zip(recent, ends, strict=True):
-            answer = _answer(end)[:_LONGEST]
+            words = _answer(end)
+            answer = words[:_LONGEST]
             room -= len(earlier.goal) + len(answer)
             if room < 0:
                 break
@@ -74,9 +75,7 @@ class Conversations:
         name = _name(task)
         goal = task.goal.strip()[:_LONGEST]
         entry = encode(Earlier(chain_id=chain_id, goal=goal, user=task.user))
-        partition = self._topology.partition(name)
-        args = (name, entry, at, KEPT, self._retention)
-        await self._functions.call("remember", partition, *args)
+        await self._functions.about(name, "remember", entry, at, KEPT, self._retention)
 
     async def answers(self, chain_id: str, request_id: str | None = None) -> str | None:
         """The request that was answered by the task that this chain would have been for.

@@ -73,7 +73,8 @@ class _Tally:
             self.add("tool", "failures", details["tool"])
 
     def question(self, details: Details) -> None:
-        tool = _asked_about(self.decision.chain, details)
+        chain = self.decision.chain
+        tool = _asked_about(chain, details)
         self.add("tool", "asked", tool)
         if details.get("kind") == RequestKind.CLARIFICATION.value:
             self.add("tool", "clarified", tool)

@@ -105,7 +105,8 @@ def _told(about: DeadAction | ThoughtFailed | MessageLost | Orphan | None) -> tu
         case ThoughtFailed():
             thought = about.data.thought_id
             data = encode(about.data)
-            head = split_message(encode(about), data)
+            message = encode(about)
+            head = split_message(message, data)
             return (chain_of(thought), "thought", thought, head, data)
         case MessageLost():
             return (about.subject, "lost", "", encode(about))

@@ -66,7 +66,6 @@ class Inbox:
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._functions = Functions(calls, topology)
-        self._topology = topology
 
     async def answer(
         self,
@@ -84,18 +83,18 @@ class Inbox:
         answer (G1).
         """
         author = by.encode(errors="replace")
-        args: list[Argument] = [request_id, encode(answer), author, to_json(by)]
+        args: list[Argument] = [encode(answer), author, to_json(by)]
         args += (token or secrets.token_hex(8), _head(request_id, answer, trace))
         if approves is not None:
             args += (approves.action_id, approves.digest, round(approves.seconds))
-        partition = self._topology.partition(request_id)
-        status, time, first_by, first = await self._functions.call("answer", partition, *args)
+        status, time, first_by, first = await self._functions.about(request_id, "answer", *args)
         match status:
             case b"taken":
                 return Taken(time)
             case b"answered":
                 earlier = msgspec.json.decode(first, type=Answer)
-                return AnsweredAlready(first_by.decode(), time, earlier)
+                first_author = first_by.decode()
+                return AnsweredAlready(first_author, time, earlier)
             case b"expired":
                 return Expired(time)
             case b"stale":

@@ -67,7 +67,8 @@ async def check(redis: Redis) -> None:
     reply = await redis.function_list(NAME, withcode=True)
     if not reply:
         raise LibraryError(f"the function library {NAME} is not loaded; run: haltpoint init")
-    code = _field(reply[0], b"library_code")
+    loaded = reply[0]
+    code = _field(loaded, b"library_code")
     if code != source().encode():
         raise LibraryError(f"the function library {NAME} is of another build; run: haltpoint init")
 

@@ -95,7 +95,8 @@ async def _with_needs(reader: ChainReader, chain: Chain, numbers: Iterable[int],
     thoughts = {index: local(thought) for index, thought in needed_thoughts(chain).items()}
     names = [*asked.values(), *thoughts.values()]
     for action in actions:
-        names += action_parts(local(action))
+        name = local(action)
+        names += action_parts(name)
     data = await reader.data(chain.id, *names) if names else {}
     questions = {number: msgspec.json.decode(data[name.encode()], type=Question) for number, name in asked.items()}
     asked_about = {question.action_id for question in questions.values()}

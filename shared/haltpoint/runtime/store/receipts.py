@@ -225,7 +225,8 @@ class ReceiptStore:
     async def record_thought(self, ref: EntryRef, reply: Thought, raw: str = "") -> Recorded:
         """Record a thought once and reply to the executor. `raw` are the model's words."""
         data = encode(reply.data)
-        head = split_message(encode(reply), data)
+        message = encode(reply)
+        head = split_message(message, data)
         words = raw.encode(errors="replace")
         args = (ref.entry, reply.data.thought_id, reply.type, data, words, head)
         status = await self._functions.call("record_thought", ref.partition, *args)
@@ -246,7 +247,8 @@ class ReceiptStore:
             args += (encode(outcome), finished.data, head, tail)
         reply = self._functions.call("complete", partition, *args)
         futures = [future for _, future in batch]
-        reply.add_done_callback(partial(_recorded, futures))
+        recorded = partial(_recorded, futures)
+        reply.add_done_callback(recorded)
 
 
 def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.Future[list[bytes]]") -> None:

@@ -148,7 +148,6 @@ class Store:
         facts_age: float = 86400.0,
     ) -> None:
         self._functions = Functions(calls, topology)
-        self._topology = topology
         self._reader = ChainReader(calls, topology)
         self._chain_timeout = chain_timeout
         self._retention = max(1, round(retention))
@@ -182,10 +181,10 @@ class Store:
         timeout = self._chain_timeout
         if task.budget.seconds is not None:
             timeout = min(timeout, task.budget.seconds)
-        args: list[Argument] = [chain, digest, self._version("0"), text, encode(message)]
+        args: list[Argument] = [digest, self._version("0"), text, encode(message)]
         args += (round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit)
         function = "submit" if self._backlog_limit else "accept"
-        reply, now = await self._functions.call(function, self._topology.partition(chain), *args)
+        reply, now = await self._functions.about(chain, function, *args)
         status = SubmitStatus(reply.decode())
         if task.conversation_id is not None and status in _TAKEN:
             await self.conversations.keep(task, chain, now)
@@ -220,7 +219,8 @@ class Store:
             except Exception as error:  # noqa: BLE001 - one chain's fault must not stop the others
                 with logs.about(chain=before.chain.id, trace=before.trace):
                     _log.error("decision cannot be written", exc_info=error)
-                args.append(poison(commit, error))
+                broken = poison(commit, error)
+                args.append(broken)
             after.append(Loaded(commit.chain, version, before.trace))
         now, *numbers = await self._functions.call("commit", partition, *args)
         committed = [
@@ -246,18 +246,14 @@ class Store:
 
     async def cancel(self, message: TaskCancelled) -> CancelStatus:
         """Ask the executor to stop the chain that is the message's subject."""
-        chain = message.subject
-        partition = self._topology.partition(chain)
-        reply = await self._functions.call("cancel", partition, chain, encode(message))
+        reply = await self._functions.about(message.subject, "cancel", encode(message))
         return CancelStatus(reply.decode())
 
     async def feedback(self, chain: str, fact: Mapping[str, Any], tool: str | None) -> FeedbackStatus:
         """Write a person's words about a chain down, as a correction of `tool` if there is one."""
         line = encode({"type": "feedback", "facts": [(FactType.FEEDBACK_GIVEN, fact)]})
         field = "" if tool is None else f"tool:corrections:{tool}"
-        args = (chain, b'{"at":', b"," + line[1:], field)
-        partition = self._topology.partition(chain)
-        reply = await self._functions.call("feedback", partition, *args)
+        reply = await self._functions.about(chain, "feedback", b'{"at":', b"," + line[1:], field)
         return FeedbackStatus.RECORDED if reply.isdigit() else FeedbackStatus(reply.decode())
 
     def _version(self, number: str) -> str:

@@ -258,8 +258,14 @@ class Functions:
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         partitions = range(topology.partitions)
         self._calls = calls
+        self._topology = topology
         self._keys = [topology.stream(partition, Stream.EVENTS) for partition in partitions]
 
     def call(self, name: str, partition: int, *args: Argument) -> "asyncio.Future[Any]":
         """Queue a call of this function; await the result for its reply. Raises redis-py's errors."""
         return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)
+
+    def about(self, any_id: str, name: str, *args: Argument) -> "asyncio.Future[Any]":
+        """Queue a call of this function about a thing that has an id: its first argument, on its partition."""
+        partition = self._topology.partition(any_id)
+        return self.call(name, partition, any_id, *args)

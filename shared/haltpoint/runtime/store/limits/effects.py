@@ -197,13 +197,11 @@ class EffectStore:
         """
         judged = "" if over is None else over.n
         run = round((seconds + self._lease) * 1000)
-        args = (digest, action, judged, int(keep), run, _KEPT)
-        partition = self._topology.partition(digest)
-        taken, *n = await self._functions.call("reserve_effect", partition, *args)
+        args = (action, judged, int(keep), run, _KEPT)
+        taken, *n = await self._functions.about(digest, "reserve_effect", *args)
         return OwnEffect(digest, *n) if taken else None
 
     def settle(self, own: OwnEffect, action: str, standing: Standing, says: str) -> "asyncio.Future[Any]":
         """The effect is `DONE`, or `FREE` again."""
-        args = (own.digest, action, own.n, standing.value, says, _KEPT)
-        partition = self._topology.partition(own.digest)
-        return self._functions.call("settle_effect", partition, *args)
+        args = (action, own.n, standing.value, says, _KEPT)
+        return self._functions.about(own.digest, "settle_effect", *args)
