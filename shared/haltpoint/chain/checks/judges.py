@@ -59,13 +59,11 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
-    mode, spec = call.mode, call.spec
     is_literal = call.work.origin is PlanOrigin.LITERAL
+    rows = LITERAL if is_literal else BY_MODE[call.mode]
     reasons: list[Reason] = []
-    for row in JUDGES:
-        if mode not in row.modes or (is_literal and not row.literal) or not row.tools(spec):
-            continue
-        verdict = row.verdict_on(call)
+    for row in rows:
+        verdict = row.verdict_on(call) if row.tools(call.spec) else GO
         if isinstance(verdict, Refuse):
             return verdict
         if isinstance(verdict, AskFirst):
@@ -121,3 +119,6 @@ JUDGES: Final = (
     Judge(bounds.pressed, STRICT, with_effects),
 )
 """In this order: a call that is wrong in several ways is refused for the first of them."""
+
+LITERAL: Final = [row for row in JUDGES if row.literal]
+BY_MODE: Final = {mode: [row for row in JUDGES if mode in row.modes] for mode in Mode}

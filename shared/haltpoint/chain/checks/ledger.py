@@ -12,10 +12,8 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.schemas import compiled, signature_of
-from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import PlanOrigin
+from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import action_of
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
@@ -35,7 +33,7 @@ _A_PERSONS: Final = (Became.DENIED, Became.FAILED)
 
 def begin(work: Work, action: Action) -> None:
     """A call is sent: its effect is in doubt until its receipt. One that was done before stays done."""
-    if not _keeps(work) or not has_lasting_effect(work.world.spec(action.tool)):
+    if is_submitters(work) or not has_lasting_effect(work.world.spec(action.tool)):
         return
     for signature in _signatures(work, action):
         known = work.ledger.get(signature)
@@ -45,7 +43,7 @@ def begin(work: Work, action: Action) -> None:
 
 def settle(work: Work, action: Action) -> None:
     """A call has its receipt, or will never have one: what became of it. What a person said of it stands."""
-    if not _keeps(work):
+    if is_submitters(work):
         return
     became = _became(work.world.spec(action.tool), action)
     for signature in _signatures(work, action):
@@ -80,10 +78,6 @@ def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
     given = work.task.handed.ledger
     return {signature: entry for signature, entry in work.ledger.items() if given.get(signature) != entry}
-
-
-def _keeps(work: Work) -> bool:
-    return work.origin is not PlanOrigin.LITERAL or action_of(work.id) is not None
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
