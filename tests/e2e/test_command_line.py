@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import time
-from pathlib import Path
 from typing import Any
 
 from haltpoint.client import Client
@@ -58,15 +57,6 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     assert "→ John Doe  (user_abc123)" in shown
     assert "send.1" in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", watched.stdout + shown)
-
-
-def test_a_literal_plan_runs_without_a_model(system: Running, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    call = {"tool": "echo", "arguments": {"words": "hello"}}
-    plan.write_text(json.dumps({"steps": [{"id": "a", "required_tools": ["echo"], "actions": [call]}]}))
-    done = document(system.command("run", "--plan", str(plan), "--json"))
-    assert done["steps"][0]["result"] == {"words": "hello"}
-    assert done["usage"]["turns"] == 0
 
 
 def test_tools_are_listed_shown_and_called(system: Running) -> None:

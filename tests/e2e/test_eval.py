@@ -49,10 +49,9 @@ def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the
     kinds = "claim_without_call invented_ids send_before_choice hijacked repeats_effect ignores_condition"
     words = ("--kinds", *kinds.split(), "--chains", "48")
     first = run(tmp_path, "--mode", "off", "strict", *words)
-    again = run(tmp_path, "--mode", "strict", "off", *words)
-    for mode in first:
-        del first[mode]["seconds_mean"], again[mode]["seconds_mean"]
-    assert first == again
+    again = run(tmp_path, "--mode", "off", *words)
+    del first["off"]["seconds_mean"], again["off"]["seconds_mean"]
+    assert first["off"] == again["off"]
     assert first["off"]["clarification_success"] < 1
     for name in ("wrong_recipient", "completed_without_receipt", "conditions_ignored", "repeated_effects"):
         assert first["off"][name] > first["strict"][name] == 0, name

@@ -35,17 +35,3 @@ def test_b7_a_tool_in_the_older_style_asks_and_runs_when_it_is_approved(system: 
     assert done["status"] == "completed"
     assert done["steps"][0]["result"] == {"success": True, "erased": "news"}
     assert system.written(asked["id"]) == ["erased news"]
-
-
-def test_e5_an_exception_after_the_effect_is_in_doubt_and_may_be_said_to_have_happened(system: Running) -> None:
-    doubt = called(system, "pay_bill", "bill=b1", code=3)
-    (request,) = doubt["requests"]
-    assert request["kind"] == "in_doubt"
-    assert request["question"].startswith("pay_bill started and may have taken effect: KeyError: 'b1' (tools.py:")
-    assert "--happened [JSON]" in system.command("inbox").stdout
-    done = ended(system, doubt, "--happened")
-    receipt = receipt_of(done)
-    assert (done["status"], receipt["success"]) == ("completed", True)
-    assert receipt["warnings"] == ["a person says that it happened; its result is not known"]
-    assert receipt["metadata"]["by"]
-    assert system.written(doubt["id"]) == ["paid b1"]

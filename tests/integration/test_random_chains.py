@@ -13,7 +13,7 @@ from haltpoint.runtime.streams.wire import encode
 from tests.support.desk import Desk, desk_at
 from tests.support.random_chain import Walk
 
-CHAINS: Final = 60
+CHAINS: Final = 30
 EVENTS: Final = 60
 
 

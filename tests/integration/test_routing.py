@@ -9,12 +9,11 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.views.views import Views
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
@@ -47,32 +46,6 @@ def routed(monkeypatch: pytest.MonkeyPatch) -> Routed:
 
 def task(goal: str, steps: int = 1) -> Task:
     return structs.replace(literal_task(steps), goal=goal)
-
-
-async def test_i1_a_routed_task_is_the_agents_own_in_every_view(bed: Bed, routed: Routed) -> None:
-    rule = Rule(id="leaves", agent="green", match="leaf|leaves")
-    routed.by(Strategy.RULE, rules=(rule,), fallback="blue")
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
-        chains = [await bed.submit(task(goal)) for goal in ("All leaves", "Hello")]
-        await wait_until(lambda: bed.ended(*chains))
-    views = Views(bed.redis, bed.calls, bed.topology)
-    leaves, hello = [await views.chain(one, lambda _: True) for one in chains]
-    assert leaves is not None
-    assert hello is not None
-    assert (leaves.agent, hello.agent, leaves.status) == ("green", "blue", "completed")
-    assert leaves.routed is not None
-    told = leaves.routed.model_dump(mode="json")
-    assert told.pop("timestamp").startswith("20")
-    assert told == {
-        "target_agent": "green",
-        "reasoning": "the rule leaves fits: leaves",
-        "confidence": 1.0,
-        "strategy": "rule",
-        "rule": "leaves",
-    }
-    assert (await bed.log(chains[0]))[0][1][:2] == ("chain.routed", "chain.started")
-    loaded = await bed.chain(chains[0])
-    assert (loaded.task.agent, loaded.below.decisions) == ("green", 1)
 
 
 async def test_i3_agents_take_turns_over_all_partitions_and_executors_and_a_repeat_is_not_counted(

@@ -11,7 +11,7 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from tests.support.random_chain import SPECS, Walk
 from tests.unit.chain.story import Story
 
-CHAINS = 300
+CHAINS = 160
 EVENTS = 80
 EFFECTS = {name for name, tool in SPECS.items() if not (tool.read_only or tool.plan or name == ASK_HUMAN)}
 """Tools with effects that no other chain carries out."""

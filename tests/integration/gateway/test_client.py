@@ -2,7 +2,6 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, cast
 
 import httpx
 import pytest
@@ -122,21 +121,6 @@ async def test_a_result_that_waits_for_a_person_names_the_question_and_how_to_an
 
     loop = asyncio.get_running_loop()
     assert await asyncio.to_thread(use) == (request_id, "completed")
-
-
-async def test_what_cannot_be_read_goes_to_the_dead_letters(system: System, url: str) -> None:
-    newer = '{"id":"c.r1","subject":"c","type":"human.requested.v9"}'
-    await system.redis.xadd(system.topology.key(1, "humans"), {"__data__": "{"})
-    await system.redis.xadd(system.topology.key(1, "humans"), {"__data__": newer})
-    letters: list[dict[bytes, bytes]] = []
-
-    async def is_dead() -> bool:
-        letters[:] = [fields for _, fields in cast("Any", await system.redis.xrange(system.topology.key(1, "dead")))]
-        return len(letters) == 2
-
-    await wait_until(is_dead)
-    told = {(letter[b"reason"], letter[b"chain"]) for letter in letters}
-    assert told == {(b"bad_json", b""), (b"unknown_version", b"c")}
 
 
 class _Cutting(httpx.AsyncHTTPTransport):

@@ -7,7 +7,6 @@ import pytest
 
 from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem
 
 TALK = {"conversation_id": "talk", "user": "ann"}
@@ -58,13 +57,6 @@ async def test_doubts_and_escalations_are_not_answered_in_passing(system: System
     await system.ask(await system.submit(**TALK), kind)
     for words in ("yes", "no", "1"):
         assert (await says(system, words)).status_code == 202
-
-
-async def test_a_key_that_may_not_answer_submits_a_task(system: System) -> None:
-    submits = await system.key("acme", Scope.SUBMIT, Scope.READ)
-    await system.ask(await system.submit(**TALK, tenant="acme"))
-    reply = await system.http.post("/v1/tasks", json={"goal": "u2", **TALK}, headers=submits)
-    assert reply.status_code == 202
 
 
 async def test_a_task_that_was_accepted_stays_one(system: System) -> None:

@@ -28,7 +28,7 @@ async def test_the_gateway_answers_as_documented_whatever_is_sent(system: System
     await system.ask(await system.submit())
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
-        *("--header", f"Authorization: Bearer {ADMIN}", "--max-time", "15", "--max-examples", "40"),
+        *("--header", f"Authorization: Bearer {ADMIN}", "--max-time", "10", "--max-examples", "20"),
         *("--phases", "examples,coverage,fuzzing", "--no-color", "--generation-database", "none", "--no-shrink"),
         # A plan may have the right form and yet name a tool that nobody serves.
         *("--exclude-checks", "positive_data_acceptance"),

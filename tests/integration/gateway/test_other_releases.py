@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.gateway.conftest import System, problem, task
+from tests.integration.gateway.conftest import System, problem
 from tests.support.other_forms import FORMS, OldChain, restore
 
 COMPLETED, CANCELLED, ACMES = range(3)
@@ -38,16 +38,6 @@ async def test_nothing_is_done_with_such_a_chain(
         before = await dump(system, chain.id)
         reply = await system.http.post(f"/v1/chains/{chain.id}/{path}", json=body)
         assert refused(problem(reply, 409, "other_release"), chain)
-        assert await dump(system, chain.id) == before
-
-
-async def test_its_idempotency_key_finds_no_chain_and_begins_none(system: System, old: list[OldChain]) -> None:
-    for chain in old:
-        before = await dump(system, chain.id)
-        headers = {"Idempotency-Key": chain.key}
-        for body in (chain.task, {**task(), "tenant": chain.task.get("tenant")}):
-            reply = await system.http.post("/v1/tasks", json=body, headers=headers)
-            assert refused(problem(reply, 409, "other_release"), chain)
         assert await dump(system, chain.id) == before
 
 

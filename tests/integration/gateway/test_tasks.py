@@ -6,7 +6,6 @@ import pytest
 
 from haltpoint.contracts.base import MAX_BODY, Ingress, derived_chain_id
 from tests.integration.gateway.conftest import BACKLOG, System, problem, task
-from tests.support import wait_until
 
 
 async def test_a_task_is_accepted_with_links_that_work(system: System) -> None:
@@ -46,20 +45,6 @@ async def test_the_same_key_with_another_body_is_a_conflict_that_names_the_chain
     first = await system.http.post("/v1/tasks", json=task(), headers=headers)
     reply = await system.http.post("/v1/tasks", json=task(goal="Find Jane"), headers=headers)
     assert problem(reply, 409, "idempotency_conflict")["chain_id"] == first.json()["chain_id"]
-
-
-async def test_a_repeat_gets_its_first_outcome_though_the_tool_is_gone(system: System) -> None:
-    headers = {"Idempotency-Key": "order-17"}
-    first = await system.http.post("/v1/tasks", json=task(), headers=headers)
-    for partition in range(2):
-        await system.redis.delete(system.topology.key(partition, "catalogue"))
-
-    async def is_gone() -> bool:
-        return (await system.http.post("/v1/tasks", json=task())).status_code == 422
-
-    await wait_until(is_gone)
-    again = await system.http.post("/v1/tasks", json=task(), headers=headers)
-    assert (again.status_code, again.json()) == (202, first.json())
 
 
 async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> None:

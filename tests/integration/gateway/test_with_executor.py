@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from haltpoint.client import Client, GatewayError
+from haltpoint.client import Client
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Clarification, NextAction, Option, Outcome
@@ -107,24 +107,6 @@ async def _told_john(client: Client) -> str:
     await client.answer(request.id, option_id="u2")
     assert (await run.result()).status == "completed"
     return run.id
-
-
-async def test_the_action_log_has_one_record_for_each_action(client: Client) -> None:
-    chain_id = await _told_john(client)
-
-    found, sent = await client.actions(chain_id)
-
-    assert (found.step, found.tool, found.input, found.status) == (1, "lookup_contacts", {"query": "John"}, "done")
-    assert (found.by, found.expected) == ("admin", "John's id")
-    assert found.result is not None
-    assert found.result["selected"]["id"] == "u2"
-    assert (sent.step, sent.step_id, sent.action_id) == (2, "send", f"{chain_id}.send.1")
-    assert (sent.input["recipient_id"], sent.result) == ("u2", {"sent": True})
-    assert (sent.error, sent.attempts, sent.tokens) == (None, 1, None), "nobody has thought of a literal call"
-    assert sent.time is not None
-    with pytest.raises(GatewayError) as unknown:
-        await client.actions("nope")
-    assert unknown.value.code == "no_such_chain"
 
 
 async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
