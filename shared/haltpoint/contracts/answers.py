@@ -18,7 +18,7 @@ class Deed(Contract, kw_only=True):
     tool: str
     """Its tool."""
     says: str
-    """What was done, in the runtime's words."""
+    """The deed in the runtime's words."""
     target: str | None = None
     """To whom or what."""
     at: datetime

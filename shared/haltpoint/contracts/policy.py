@@ -13,17 +13,20 @@ reason = "who asks for a deployment wants one"
 escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, NonNegativeFloat, StringConstraints, model_validator
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.work.plans import MOST_PARALLEL
 from haltpoint.contracts.written import Id, Name, Regex
 
+AtLeastOne = Annotated[int, Field(ge=1)]
 PLACEHOLDERS: Final = ("expected_tools", "count")
 
 
@@ -71,7 +74,7 @@ class Pattern(Form):
     does: Does = Does.REQUIRE
     tools: tuple[Name, ...] = ()
     """Globs; of required ones any is enough."""
-    reason: str = Field(default="", max_length=500)
+    reason: str = ""
     on: bool = True
 
     @model_validator(mode="after")
@@ -103,8 +106,8 @@ class Targets(Form):
 class Price(Form):
     """What a model takes for a million tokens, in one currency for all models."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: NonNegativeFloat
+    output: NonNegativeFloat
 
 
 class PolicyFile(Form):
@@ -123,17 +126,21 @@ class PolicyFile(Form):
     """Rules about calls, the first counts (G4)."""
     prices: dict[str, Price] = {}
     """By the model's name; one that is not here costs nothing."""
-    strikes: int | None = Field(default=None, ge=1)
-    max_turns: int | None = Field(default=None, ge=1)
-    actions_per_turn: int | None = Field(default=None, ge=1)
-    parallel: int | None = Field(default=None, ge=1, le=MOST_PARALLEL)
-    steps: int | None = Field(default=None, ge=1)
-    actions: int | None = Field(default=None, ge=1)
+    strikes: AtLeastOne | None = None
+    max_turns: AtLeastOne | None = None
+    actions_per_turn: AtLeastOne | None = None
+    parallel: Annotated[int, Field(ge=1, le=MOST_PARALLEL)] | None = None
+    steps: AtLeastOne | None = None
+    actions: AtLeastOne | None = None
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:
-        for kind, named in (("patterns", self.patterns), ("rules", self.approvals)):
-            ids = [one.id for one in named]
-            if twice := sorted({one for one in ids if ids.count(one) > 1}):
-                raise ValueError(f"two {kind} are called {', '.join(twice)}")
+        _check_distinct("patterns", self.patterns)
+        _check_distinct("rules", self.approvals)
         return self
+
+
+def _check_distinct(kind: str, named: Iterable[Pattern | ApprovalRule]) -> None:
+    counted = Counter(entry.id for entry in named)
+    if twice := sorted(name for name, times in counted.items() if times > 1):
+        raise ValueError(f"two {kind} are called {', '.join(twice)}")

@@ -73,7 +73,7 @@ class ApprovalRule(Form):
     when: dict[Place, Condition] = {}
     """Places in the arguments."""
     does: Verdict = Verdict.ASK
-    reason: str = Field(default="", max_length=500)
+    reason: str = ""
     """Words for the person, or for the model."""
     expires: Seconds | None = None
     """How long the question stays open."""

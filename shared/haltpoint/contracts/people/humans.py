@@ -1,7 +1,7 @@
 """Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 from msgspec.structs import force_setattr
@@ -55,16 +55,20 @@ class Choice(StrEnum):
     ABORT = "abort"
 
 
-CHOICES: dict[RequestKind, frozenset[Choice]] = {
-    RequestKind.CLARIFICATION: frozenset({Choice.SELECT, Choice.NONE, Choice.ABORT}),
-    RequestKind.CONFIRMATION: frozenset({Choice.APPROVE, Choice.REJECT, Choice.ABORT}),
-    RequestKind.INPUT: frozenset({Choice.SELECT, Choice.ANSWER, Choice.ABORT}),
-    RequestKind.ESCALATION: frozenset(
-        {Choice.REPHRASE, Choice.MANUAL, Choice.SKIP, Choice.RETRY, Choice.CONTINUE, Choice.ABORT}
+_OF_A_STEP: Final = (Choice.MANUAL, Choice.SKIP, Choice.CONTINUE)
+CHOICES: Final[dict[RequestKind, tuple[Choice, ...]]] = {
+    RequestKind.CLARIFICATION: (Choice.SELECT, Choice.NONE),
+    RequestKind.CONFIRMATION: (Choice.APPROVE, Choice.REJECT),
+    RequestKind.INPUT: (Choice.SELECT, Choice.ANSWER),
+    RequestKind.ESCALATION: (
+        *_OF_A_STEP,
+        Choice.REPHRASE,
+        Choice.RETRY,
     ),
-    RequestKind.IN_DOUBT: frozenset({Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED, Choice.ABORT}),
-    RequestKind.LEAVE_OUT: frozenset({Choice.ACCEPT, Choice.INSIST, Choice.ABORT}),
+    RequestKind.IN_DOUBT: (Choice.HAPPENED, Choice.NOT_HAPPENED, Choice.FAILED),
+    RequestKind.LEAVE_OUT: (Choice.ACCEPT, Choice.INSIST),
 }
+"""What may be decided, beside `abort`."""
 
 
 class Question(Contract, kw_only=True):
@@ -139,7 +143,8 @@ class Answer(Strict, rename={"for_": "for"}):
 
 def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
     """What may be decided; of an escalation without a step (`step`) nothing can be given by hand or skipped."""
-    return CHOICES[kind] if step else CHOICES[kind] - {Choice.MANUAL, Choice.SKIP, Choice.CONTINUE}
+    others = () if step else _OF_A_STEP
+    return frozenset((*CHOICES[kind], Choice.ABORT)).difference(others)
 
 
 def answer_fault(

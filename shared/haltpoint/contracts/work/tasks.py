@@ -64,7 +64,7 @@ class Earlier(Contract):
     chain_id: str
     """Its chain."""
     goal: str
-    """What was wanted."""
+    """Its goal."""
     user: str | None = None
     """Who wanted it."""
     answer: str = ""
