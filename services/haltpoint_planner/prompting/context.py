@@ -13,7 +13,7 @@ from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.plans import callable_tools, open_to_models
 from haltpoint.chain.model.statuses import ChainStatus, StepStatus
-from haltpoint.contracts.base import action_id, chain_of, thought_id
+from haltpoint.contracts.base import chain_of, thought_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
@@ -22,12 +22,11 @@ from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.store.chain_codec import as_worked_on, decode_step, stored_plan
+from haltpoint.runtime.store.chain_codec import action_ids, as_worked_on, decode_steps, stored_plan
+from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.rows import (
     Data,
-    Fields,
     Head,
-    Key,
     Kind,
     StoredAction,
     action_of,
@@ -104,8 +103,8 @@ class ContextReader:
     """Reads what a thought is about. Reads that are ready at the same time travel in one pipeline."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue, agents: Agents) -> None:
-        self._calls = calls
-        self._topology = topology
+        self._chains = ChainReader(calls, topology)
+        self._partition = topology.partition
         self._catalogue = catalogue
         self._agents = agents
 
@@ -115,14 +114,19 @@ class ContextReader:
         """
         chain = chain_of(request.thought_id)
         own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
-        head, (known, task, plan, before), tools, actions = await asyncio.gather(
-            self._head(chain),
-            self._data(chain, own, Data.TASK, Data.PLAN, previous),
-            self._catalogue.read(self._topology.partition(chain)),
+        head, data, tools, actions = await asyncio.gather(
+            self._chains.head(chain),
+            self._chains.data(chain, own, Data.TASK, Data.PLAN, previous),
+            self._catalogue.read(self._partition(chain)),
             self._actions(chain, request.receipts),
         )
-        if known or task is None or not head or ChainStatus(head[Head.STATUS.encode()].decode()).final:
+        task = data.get(Data.TASK.encode())
+        if own.encode() in data or task is None or not head:
             return None  # a chain may also expire between these reads
+        if ChainStatus(head[Head.STATUS.encode()].decode()).final:
+            return None
+        plan = data.get(Data.PLAN.encode())
+        before = data.get(previous.encode())
         asked, drafted = as_worked_on(plan, msgspec.json.decode(task, type=Task))
         agents, agent = self._agents, self._agent(asked)
         tools = with_agents(tools, agents, asked)
@@ -142,20 +146,18 @@ class ContextReader:
         if request.step_id is not None and context.step is None:
             return None
         reasoned = _reasoned(chain, context, head)
-        said = await self._data(chain, *(local(name) for *_, name in reasoned))
-        found = [
-            (step_id, how, thought_of(text).data)
-            for (step_id, how, _), text in zip(reasoned, said, strict=True)
-            if text
-        ]
-        findings = tuple(
-            (step_id, how + str(json.loads(told).get("proposal", {}).get("content", "")))
-            for step_id, how, told in found
-        )
+        names = [local(thought) for *_, thought in reasoned]
+        said = await self._chains.data(chain, *names) if names else {}
+        findings: list[tuple[str, str]] = []
+        for step_id, how, thought in reasoned:
+            text = said.get(local(thought).encode())
+            if text is not None:
+                proposal = json.loads(thought_of(text).data).get("proposal", {})
+                findings.append((step_id, how + str(proposal.get("content", ""))))
         earlier = [one.chain_id for one in asked.handed.earlier]
         done = await asyncio.gather(*map(self._deeds_of, earlier))
         done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
-        return replace(context, findings=findings, tools=_offered(context), known=tools, done_before=done_before)
+        return replace(context, findings=tuple(findings), tools=_offered(context), known=tools, done_before=done_before)
 
     def _agent(self, task: Task) -> Agent | None:
         """The agent that works on the task. No other model thinks in place of that of one that is gone."""
@@ -165,23 +167,16 @@ class ContextReader:
             raise HaltpointError("HP-216", what, why, "Correct the agents file, or submit the task again")
         return agent
 
-    async def _head(self, chain: str) -> Fields:
-        head: Fields = await self._calls.call("HGETALL", self._topology.key_of(Key.CHAIN, chain))
-        return head
-
-    async def _data(self, chain: str, *fields: str) -> list[bytes | None]:
-        if not fields:
-            return []
-        found: list[bytes | None] = await self._calls.call("HMGET", self._topology.key_of(Key.DATA, chain), *fields)
-        return found
-
     async def _actions(self, chain: str, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
         """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
-        parts = [part for name in names for part in action_parts(local(name))]
-        head, found = await asyncio.gather(self._head(chain), self._data(chain, *parts))
-        data = {part.encode(): text for part, text in zip(parts, found, strict=True) if text is not None}
+        if not names:
+            return []
+        parts: list[str] = []
+        for name in names:
+            parts += action_parts(local(name))
+        head, data = await asyncio.gather(self._chains.head(chain), self._chains.data(chain, *parts))
         stored = [action_of(name, head, data) for name in names]
-        inside = await asyncio.gather(*(self._deeds_of(one.child if one else "") for one in stored))
+        inside = await asyncio.gather(*(self._deeds_of(action.child if action else "") for action in stored))
         return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
 
     async def _deeds_of(self, chain: str) -> tuple[str, ...]:
@@ -191,18 +186,12 @@ class ContextReader:
 
     async def _actions_of(self, chain: str) -> Sequence[tuple[Receipt | None, tuple[str, ...]]]:
         """All actions of a chain; none of one that is not there."""
-        head, (task, drafted) = await asyncio.gather(self._head(chain), self._data(chain, Data.TASK, Data.PLAN))
-        given = msgspec.json.decode(task or b"{}", type=Task)
-        plan = as_worked_on(drafted, given)[1] or given.plan
+        head, data = await asyncio.gather(self._chains.head(chain), self._chains.data(chain, Data.TASK, Data.PLAN))
+        given = msgspec.json.decode(data.get(Data.TASK.encode(), b"{}"), type=Task)
+        _, plan = as_worked_on(data.get(Data.PLAN.encode()), given)
         if plan is None or not head:
             return ()
-        runs = [decode_step(head.get(f"s{index}".encode(), b"0")) for index in range(len(plan.steps))]
-        names = [
-            action_id(chain, step.id, number)
-            for step, run in zip(plan.steps, runs, strict=True)
-            for number in range(1, run.actions + 1)
-        ]
-        return await self._actions(chain, names)
+        return await self._actions(chain, action_ids(chain, plan, decode_steps(head)))
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
@@ -239,7 +228,7 @@ def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list
     completed reasoning steps, and those that it has given up as not needed (C11).
     """
     steps = context.plan.steps if context.plan else ()
-    runs = [decode_step(head.get(f"s{index}".encode(), b"0")) for index in range(len(steps))]
+    runs = decode_steps(head)
     ended = (
         (step.id, "" if run.status is StepStatus.COMPLETED else _REST_LEFT_OUT if run.last_ok else _LEFT_OUT, run)
         for step, run in zip(steps, runs, strict=True)

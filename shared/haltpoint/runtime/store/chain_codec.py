@@ -5,7 +5,7 @@ values of the head and of the steps are short. Ids inside a chain are kept witho
 id; None is an empty field.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
@@ -30,7 +30,7 @@ from haltpoint.chain.model.state import (
     goal_in_full,
 )
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
-from haltpoint.contracts.base import Strict
+from haltpoint.contracts.base import Strict, action_id
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
@@ -211,6 +211,14 @@ def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     stored = stored_plan(text)
     goal = goal_in_full(task, stored.people.goal, stored.planning.answers)
     return replace(task, goal=goal), stored.carried_out(task)
+
+
+def action_ids(chain_id: str, plan: Plan, runs: Iterable[StepRun]) -> list[str]:
+    """The ids of all actions of a chain, by how many each step has begun."""
+    names: list[str] = []
+    for step, run in zip(plan.steps, runs, strict=True):
+        names += [action_id(chain_id, step.id, number) for number in range(1, run.actions + 1)]
+    return names
 
 
 _STATUSES: Final = tuple(StepStatus)

@@ -8,14 +8,13 @@ from typing import Final
 
 import msgspec
 
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import request_id
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store import rows
-from haltpoint.runtime.store.chain_codec import as_worked_on, decode_steps, stored_plan
+from haltpoint.runtime.store.chain_codec import action_ids, as_worked_on, decode_steps, stored_plan
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.rows import Data, Head, Key, local
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -114,7 +113,8 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
     written = data.get(Data.PLAN.encode())
     task, plan = as_worked_on(written, given)
     runs = decode_steps(head)
-    actions = [rows.action_of(name, head, data) for name in _actions(chain_id, plan, [run.actions for run in runs])]
+    names = action_ids(chain_id, plan, runs) if plan else []
+    actions = [rows.action_of(name, head, data) for name in names]
     requests = [rows.request_of(name, head, data) for name in asked_ids(chain_id, head)]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
     words = {name: data.get(local(name).encode()) for name in thoughts}
@@ -131,14 +131,6 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
         requests={request.id: request for request in requests if request is not None},
         thoughts={name: rows.thought_of(text) for name, text in words.items() if text},
     )
-
-
-def _actions(chain_id: str, plan: Plan | None, begun: Iterable[int]) -> list[str]:
-    """The ids of all actions, by how many each step has begun."""
-    names: list[str] = []
-    for step, count in zip(plan.steps if plan else (), begun, strict=True):
-        names += [action_id(chain_id, step.id, number) for number in range(1, count + 1)]
-    return names
 
 
 def asked_ids(chain_id: str, head: rows.Fields) -> list[str]:
