@@ -27,7 +27,7 @@ from redis.exceptions import RedisError
 from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.results import ErrorType, HookRecord, Metadata, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, HookRecord, Metadata, Outcome
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -40,9 +40,17 @@ from haltpoint_tool_worker.admission.reconciling import unknown
 from haltpoint_tool_worker.hooks.run import withheld
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, judge
-from haltpoint_tool_worker.results.outcomes import Reading, blocked, read_ended, read_failure, refused, with_deed
+from haltpoint_tool_worker.results.outcomes import (
+    Reading,
+    blocked,
+    read_ended,
+    read_failure,
+    read_result,
+    refused,
+    with_deed,
+)
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Run, Runner, Stopped
+from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Returned, Run, Runner, Stopped
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
@@ -92,7 +100,7 @@ class Pipeline:
             status = await self._claim(job, start=False)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status)
-        job.began_ms = _now_ms()
+        job.began_ms = time.time_ns() // 1_000_000
         if job.request.reconcile:
             return await self._reconcile(job)
         job.if_blocked = partial(self._uncalled, job)
@@ -100,15 +108,20 @@ class Pipeline:
         if job.lost:
             return None
         if isinstance(call, Refusal):
-            return self._finished(job, call.reading, call.records, written=call.asked)
-        held = await self._hold(job, call)
-        if held is not None:
-            return self._finished(job, held, call.records)
-        if self._needs_claim(job, call):
+            return self._finished(job, call.reading, call.records, asked=call.asked)
+        if call.effect is not None or call.tool.spec.recovery.limits:
+            held = await self._hold(job, call)
+            if held is not None:
+                return self._finished(job, held, call.records)
+        is_late = time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT and not job.epoch
+        if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status, call.records)
-        if not await self._has_lease(job):
+        is_ours = not job.lost
+        if time.monotonic() - job.leased_at >= self._lease:
+            is_ours = await self._has_lease(job)
+        if not is_ours:
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
         return await self._run(job, call, left)
@@ -132,12 +145,6 @@ class Pipeline:
             return None
         return await self._effects.reserve(job, spec, call.effect, call.seconds)
 
-    def _needs_claim(self, job: Job, call: ToolCall) -> bool:
-        if call.approved or call.effect is not None or not job.repeatable:
-            return True
-        read_ms = int(job.ref.entry.partition("-")[0])
-        return _now_ms() - read_ms > _LONG_WAIT and not job.epoch
-
     async def _run(self, job: Job, call: ToolCall, left: Left) -> Finished | None:
         """The effect, and what came of it."""
         if job.trace is not None:
@@ -159,20 +166,26 @@ class Pipeline:
     async def _finish(self, job: Job, call: ToolCall, ended: Ended) -> Finished | None:
         """What is to be recorded of a call that has ended, or is left behind."""
         tool, records = call.tool, call.records
-        reading = read_ended(ended, tool, call.seconds)
+        if isinstance(ended, Returned):
+            reading: Reading | None = read_result(tool, ended.value)
+        else:
+            reading = read_ended(ended, tool, call.seconds)
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        reading = _judged(job, call, reading)
+        if reading.failure is not None:
+            reading = _judged(job, call, reading)
         has_effect = not tool.spec.read_only and reading.outcome.satisfies
         if call.post_hooks and not reading.in_doubt:
             job.if_blocked = partial(self._unreviewed, job, call, has_effect=has_effect)
             # What was cut away has not been reviewed, so it is not kept.
             reading, records = await self._admission.review(job, call, replace(reading, whole=""))
-        reading = bound(reading, job, call)
+        asked = reading.outcome.confirmation
+        if asked is not None:
+            reading = bound(reading, asked, job, call)
         if has_effect:
             reading = with_deed(tool, call.text, reading)
-        whole = await self._keep(job, reading.whole)
+        whole = await self._keep(job, reading.whole) if reading.whole else 0
         return self._finished(job, reading, records, ran=call.ran, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
@@ -193,7 +206,7 @@ class Pipeline:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
         """
-        job.began_ms = _now_ms()
+        job.began_ms = time.time_ns() // 1_000_000
         if status in NOT_STARTED:
             return self._finished(job, refusal(job.request.tool, status), records)
         if status is ClaimStatus.IN_DOUBT:
@@ -247,7 +260,7 @@ class Pipeline:
         records: tuple[HookRecord, ...] = (),
         *,
         ran: str | None = None,
-        written: str | None = None,
+        asked: str | None = None,
         whole: int = 0,
     ) -> Finished:
         """The receipt with all that is known of the call. `ran` are the arguments with which it
@@ -256,6 +269,8 @@ class Pipeline:
         """
         request, failure = job.request, reading.failure
         approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
+        written = ran or asked
+        sources = self._rewritten(job, written) if written else request.sources or {}
         metadata = Metadata(
             tool=request.tool,
             action_id=request.action_id,
@@ -265,41 +280,41 @@ class Pipeline:
             again=failure is not None and failure.again,
             limit=job.limited,
             started_at=job.began_ms,
-            duration_ms=max(0, _now_ms() - job.began_ms),
+            duration_ms=max(0, time.time_ns() // 1_000_000 - job.began_ms),
             whole=whole if reading.truncated else None,
             hooks=records,
             arguments=ran,
             approval=approval,
             deed=reading.deed,
-            sources=self._sources(job, ran or written),
+            sources=sources,
         )
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
-        outcome = self._outcome(job, reading.outcome)
+        outcome = reading.outcome
+        if outcome.error is not None and job.begun:
+            outcome = self._of_this_run(job, outcome, outcome.error)
         return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
 
-    def _sources(self, job: Job, written: str | None) -> dict[str, Source]:
-        """Where the values come from, also those in arguments that hooks have written."""
+    def _rewritten(self, job: Job, written: str) -> dict[str, Source]:
+        """Where the values come from in arguments that hooks have written."""
         sources = job.request.sources or {}
         tool = self._registry.find(job.request.tool)
-        if tool is None or written is None:
+        if tool is None:
             return sources
         before = from_json(job.arguments or "{}")
         return rewritten(tool.spec, sources, before, from_json(written), SourceKind.HOOK)
 
-    def _outcome(self, job: Job, outcome: Outcome) -> Outcome:
+    def _of_this_run(self, job: Job, outcome: Outcome, fault: ErrorInfo) -> Outcome:
+        """What a run says of itself does not hold for the one before, whose worker died."""
         tool = self._registry.find(job.request.tool)
-        if outcome.error is not None and job.begun and tool is not None and tool.spec.idempotent:
-            # What this run says of itself does not hold for the one before, whose worker died.
-            fault = msgspec.structs.replace(outcome.error, no_effect=False)
-            outcome = msgspec.structs.replace(outcome, error=fault)
-        return outcome
+        if tool is None or not tool.spec.idempotent:
+            return outcome
+        fault = msgspec.structs.replace(fault, no_effect=False)
+        return msgspec.structs.replace(outcome, error=fault)
 
     async def _keep(self, job: Job, whole: str) -> int:
         """The bytes of uncut data that are kept with the receipt: a help, and not worth failing
         for.
         """
-        if not whole:
-            return 0
         request = job.request
         try:
             await self._receipt_store.keep_whole(job.ref.partition, request.action_id, whole, request.deadline)
@@ -322,10 +337,6 @@ class Pipeline:
                 telemetry.ATTEMPT: request.attempt,
             },
         )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _blocks(job: Job) -> str:

@@ -28,7 +28,6 @@ from haltpoint_tool_worker.skills.folders import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked
 
 _TARGETS: Final = policy_file.read(None).targets
-_NO_HOOKS: Final = HookChain()
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -42,7 +41,12 @@ class Registry:
         self._tools: dict[str, Tool] = {}
         self._lifespans: dict[str, Lifespan] = {}
         self._deps: dict[str, Any] = {}
-        self._hooks: dict[str, HookChain] = {}
+        self.hooks: dict[str, HookChain] = {}
+        """The hooks of a tool, without those that every tool has."""
+        self.repeatable: set[str] = set()
+        """The tools of which an interrupted call may simply run again."""
+        self.asking: set[str] = set()
+        """The tools of which each call is judged by hooks, or by what is on record."""
         self.find: Callable[[str], Tool | None] = self._tools.get
         """The tool of that name, if it is offered here."""
 
@@ -57,6 +61,11 @@ class Registry:
                 f"one is declared at {other.place}, the other at {tool.place}",
                 "Give one of them another name: @tool(name=...), or a skill's folder and its name",
             )
+        spec = tool.spec
+        if spec.repeatable:
+            self.repeatable.add(name)
+        if spec.destructive or spec.undoes or spec.recovery.effect_key is not None:
+            self.asking.add(name)
         if lifespan is not None:
             self._lifespans[name] = lifespan
         if tool.undo is not None and not tool.spec.undoes:
@@ -78,13 +87,11 @@ class Registry:
                 # tools in them.
                 around = HookChain(around.pre)
                 names = names_before(tool.spec, around) if around.pre else ()
-            self._hooks[name] = around
+            self.hooks[name] = around
+            if around.pre:
+                self.asking.add(name)
             spec = msgspec.structs.replace(tool.spec, hooks=names)
             self._tools[name] = replace(tool, spec=spec)
-
-    def hooks_of(self, name: str) -> HookChain:
-        """The hooks of a tool, without those that every tool has."""
-        return self._hooks.get(name, _NO_HOOKS)
 
     def deps_of(self, tool: Tool) -> Any:
         """What its lifespan yielded; None without one, and outside of `opened`."""

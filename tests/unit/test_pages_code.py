@@ -51,5 +51,5 @@ def test_the_hooks_that_the_page_shows_are_loaded_as_it_says(tmp_path: Path, mon
     told = re.search(r"HALTPOINT_HOOKS=(\S+)", (CHECKOUT / "docs/hooks.md").read_text())
     assert told is not None
     registry = load(["haltpoint.examples.contacts.tools"], hooks=told[1].split(","))
-    found = registry.hooks_of("send_message")
+    found = registry.hooks["send_message"]
     assert [one.name for one in (*found.pre, *found.post)] == told[1].split(",")

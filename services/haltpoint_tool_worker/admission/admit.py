@@ -28,6 +28,7 @@ from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import Case, Judges
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
 from haltpoint_tool_worker.hooks import builtin
+from haltpoint_tool_worker.hooks.loading import NO_HOOKS
 from haltpoint_tool_worker.hooks.run import PostHooks
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.classify import invalid_arguments
@@ -55,9 +56,14 @@ class Admission:
         call = self._look(job, now_ms)
         if isinstance(call, Refusal):
             return call
-        if self._asks(job, call):
+        request, tool = job.request, call.tool
+        is_asked = request.reasons or request.approval is not None
+        needs_origin = request.unasked is None and tool.spec.provenance
+        if request.tool in self._registry.asking or is_asked or needs_origin:
             call = await self._ask(job, call)
-        return call if isinstance(call, Refusal) else self._with_context(job, call)
+        if isinstance(call, ToolCall) and (tool.inputs.confirms or tool.inputs.context):
+            self._add_context(job, call)
+        return call
 
     async def reconcile(self, job: Job) -> Reading:
         """Whether the call happened, by its tool's word (E5)."""
@@ -92,7 +98,7 @@ class Admission:
         if tool is None:
             words = f"this worker has no tool called {name!r}"
             return Refusal(refused(ErrorType.NOT_FOUND, words, recoverable=False))
-        job.repeatable = request.repeatable and tool.spec.repeatable
+        job.repeatable = request.repeatable and name in self._registry.repeatable
         if tool.spec.internal and not tool.spec.undoes:
             words = f"{name} is internal: no plan and no model may call it"
             return _refused_by(builtin.INTERNAL, refused(ErrorType.BLOCKED, words))
@@ -100,19 +106,15 @@ class Admission:
         if seconds <= 0:
             return Refusal(refused(ErrorType.TIMEOUT, _LATE))
         text = job.arguments or "{}"
-        arguments = _parsed(tool, text)
-        if isinstance(arguments, Reading):
-            return _refused_by(builtin.ARGUMENTS, arguments)
-        return ToolCall(tool, arguments, seconds, text, self._registry.hooks_of(name).post)
-
-    def _asks(self, job: Job, call: ToolCall) -> bool:
-        """Whether hooks, origins or a person have to be asked before the call may run."""
-        request, spec = job.request, call.tool.spec
-        if self._registry.hooks_of(spec.name).pre or spec.destructive or spec.undoes:
-            return True
-        if request.reasons or request.approval is not None or spec.recovery.effect_key is not None:
-            return True
-        return request.unasked is None and bool(spec.provenance)
+        if len(text) > MAX_ARGUMENTS:
+            words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
+            return _refused_by(builtin.ARGUMENTS, refused(ErrorType.VALIDATION, words))
+        try:
+            arguments = tool.parse(text)
+        except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
+            return _refused_by(builtin.ARGUMENTS, _misfit(tool, error))
+        hooks = self._registry.hooks.get(name, NO_HOOKS)
+        return ToolCall(tool, arguments, seconds, text, hooks.post)
 
     async def _ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
         tool = call.tool
@@ -122,7 +124,7 @@ class Admission:
             job,
             call.text,
             call.arguments,
-            hooks=self._registry.hooks_of(tool.spec.name).pre,
+            hooks=self._registry.hooks.get(tool.spec.name, NO_HOOKS).pre,
             context=partial(self._context, job, tool),
         )
         refusal = await self._judges.judge(case)
@@ -136,25 +138,23 @@ class Admission:
             arguments=case.parsed,
             seconds=seconds,
             text=case.text,
-            changed=case.changed,
+            ran=case.text if case.changed else None,
             records=tuple(case.records),
             shown=case.shown,
             approved=case.approved,
             effect=case.effect,
         )
 
-    def _with_context(self, job: Job, call: ToolCall) -> ToolCall:
-        """The call with what no plan and no model sets: `confirmed`, and the context."""
+    def _add_context(self, job: Job, call: ToolCall) -> None:
+        """Give the call what no plan and no model sets: `confirmed`, and the context."""
         inputs = call.tool.inputs
         if inputs.confirms:
             call.arguments[CONFIRMED] = bool(call.approved)
-        if inputs.context is None:
-            return call
         key = ""
         if call.tool.spec.undoes:
             key = undo_key(from_json(call.text)["action_id"])
-        call.arguments[inputs.context] = self._context(job, call.tool, key)
-        return call
+        if inputs.context is not None:
+            call.arguments[inputs.context] = self._context(job, call.tool, key)
 
     def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
@@ -176,18 +176,12 @@ class Admission:
         )
 
 
-def _parsed(tool: Tool, text: str) -> dict[str, Any] | Reading:
-    """The arguments, or why they are refused."""
-    if len(text) > MAX_ARGUMENTS:
-        words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
-        return refused(ErrorType.VALIDATION, words)
-    try:
-        return tool.parse(text)
-    except ValidationError as error:
+def _misfit(tool: Tool, error: BaseException) -> Reading:
+    """Why arguments are refused."""
+    if isinstance(error, ValidationError):
         return read_failure(invalid_arguments(error))
-    except BaseException as error:  # noqa: BLE001 - a validator of the tool's author failed
-        failure = read_exception(tool, error, ())
-        return read_failure(judge(failure, Effects.NOT_STARTED, tool.spec.name))
+    failure = read_exception(tool, error, ())
+    return read_failure(judge(failure, Effects.NOT_STARTED, tool.spec.name))
 
 
 def _refused_by(hook: str, reading: Reading) -> Refusal:

@@ -57,15 +57,13 @@ def question(hooks: PreHooks, reasons: tuple[Reason, ...], shown: Shown, digest:
     return Reading(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation))
 
 
-def bound(reading: Reading, job: Job, call: ToolCall) -> Reading:
-    """The result, the tool's own confirmation in it bound to the call.
+def bound(reading: Reading, asked: Confirmation, job: Job, call: ToolCall) -> Reading:
+    """The result, what the tool has `asked` in it bound to the call.
 
     A tool that asks although a person has approved this very call would ask for ever: that is an
     error of its code. By its own word it did nothing, so there is no doubt.
     """
-    asked, tool = reading.outcome.confirmation, job.request.tool
-    if asked is None:
-        return reading
+    tool = job.request.tool
     if call.approved:
         words = f"{tool} asks again about a call that a person has approved. {_FIX}"
         return refused(ErrorType.SERVER, words, recoverable=False)
@@ -74,7 +72,7 @@ def bound(reading: Reading, job: Job, call: ToolCall) -> Reading:
         asked,
         digest=digest_of(job.request.action_id, tool, arguments, call.shown.digest),
         preview_digest=call.shown.digest,
-        arguments=_spelled(call.text) if call.changed else None,
+        arguments=None if call.ran is None else _spelled(call.ran),
         reasons=asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     )
     return with_outcome(reading, confirmation=confirmation)

@@ -22,8 +22,8 @@ class ToolCall:
     text: str
     """The arguments as JSON."""
     post_hooks: tuple[Hook, ...]
-    changed: bool = False
-    """Hooks have written the arguments."""
+    ran: str | None = None
+    """The same, when hooks have changed those of the order."""
     records: tuple[HookRecord, ...] = ()
     """The hooks that ran."""
     shown: Shown = Shown()
@@ -34,11 +34,6 @@ class ToolCall:
     """
     effect: Effect | None = None
     """The effect that happens once."""
-
-    @property
-    def ran(self) -> str | None:
-        """The arguments, when hooks have changed those of the order."""
-        return self.text if self.changed else None
 
 
 @value

@@ -24,6 +24,9 @@ class HookChain:
     post: tuple[Hook, ...] = ()
 
 
+NO_HOOKS: Final = HookChain()
+
+
 def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hook, ...]:
     """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError
     HP-032.

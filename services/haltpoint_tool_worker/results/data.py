@@ -23,6 +23,8 @@ from haltpoint_tool_worker.results.json_safe import NO_JSON, Tamed, tame
 
 _SIZES: Final = ((262_144, MAX_ITEMS), (32_768, 1000), (4096, 100), (512, 20))
 """Characters of a string and items of a container, tried until the data fits."""
+_SMALL: Final = 4000
+"""Bytes in which neither too many items nor too long a number fit."""
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4000}")
 _CUT: Final = "the result was too large or nested too deep and is cut"
 _encode: Final = json.JSONEncoder(
@@ -46,7 +48,9 @@ def read_data(output: Output, raw: object) -> Data:
     case. Raises MalformedResultError for what does not fit the declared type.
     """
     data = _as_json(output, raw)
-    if data is None or _is_too_much(data) or _has_no_json(output, raw, data):
+    if data is None or too_deep(data) or (len(data) > _SMALL and _is_too_much(data)):
+        return _slowly(output, raw)
+    if b"null" in data and _has_no_json(output, raw, data):
         return _slowly(output, raw)
     return Data(data.decode())
 
@@ -73,9 +77,7 @@ def as_object(output: Output, value: object) -> dict[str, Any]:
 
 
 def _is_too_much(data: bytes) -> bool:
-    if len(data) > MAX_RESULT or too_deep(data):
-        return True
-    if len(data) > 4000 and _LONG_NUMBER.search(data):
+    if len(data) > MAX_RESULT or _LONG_NUMBER.search(data):
         return True
     return data.count(b",") >= MAX_ITEMS and _longest(json.loads(data)) > MAX_ITEMS
 
@@ -93,7 +95,7 @@ def _has_no_json(output: Output, raw: object, data: bytes) -> bool:
     """Whether a null of the data stands for NaN or infinity: so pydantic writes them, whatever the
     schema says.
     """
-    if output.adapter is None or b"null" not in data:
+    if output.adapter is None:
         return False
     if output.numbers and violation(output, json.loads(data)) is not None:
         return True

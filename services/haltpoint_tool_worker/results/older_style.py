@@ -23,8 +23,6 @@ def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields |
     `declared` are the fields of the tool's own result type: those are data, whatever they are
     called.
     """
-    if KNOWN.isdisjoint(raw):
-        return None
     fields = _in_snake_case(raw, declared)
     if fields.get("requires_confirmation") is True:
         confirmation = _confirmation(fields)

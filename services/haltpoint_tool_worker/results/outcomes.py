@@ -32,10 +32,10 @@ from haltpoint_tool_worker.results.classify import problems_of
 from haltpoint_tool_worker.results.data import as_object, read_data, violation
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.results.json_safe import name_of, tame
-from haltpoint_tool_worker.results.older_style import in_older_style
+from haltpoint_tool_worker.results.older_style import KNOWN, in_older_style
 from haltpoint_tool_worker.results.raised import read_exception, stack_of
 from haltpoint_tool_worker.results.redaction import clean
-from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Raised, Returned, Stopped
+from haltpoint_tool_worker.running.runner import UNBLOCK, Raised, Stopped
 
 MAX_OUTCOME: Final = 64 * 1024
 """Bytes of an outcome: it travels in a message, beside arguments that hooks changed and the calls
@@ -69,14 +69,12 @@ class Reading:
         return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
 
 
-def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
-    """The result of a call that had so many seconds; None when it was stopped because another
+def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading | None:
+    """Why a call that had so many seconds has no result; None when it was stopped because another
     worker has it.
     """
     name = tool.spec.name
     match ended:
-        case Returned(result):
-            return read_result(tool, result)
         case Raised(error):
             return read_failure(read_exception(tool, error, tool.no_effect))
         case Stopped.CANCELLED:
@@ -96,7 +94,21 @@ def read_result(tool: Tool, raw: object) -> Reading:
     """What `tool` returned. Never raises, whatever the value's own code does."""
     name = tool.spec.name
     try:
-        return _read(tool, raw)
+        declared = tool.output.fields
+        if isinstance(raw, ToolResult):
+            return _read_whole(tool, raw, raw.data)
+        if isinstance(raw, Mapping) and {"success", "next_action"} <= raw.keys() and "success" not in declared:
+            return _read_whole(tool, raw, raw.get("data", {}))
+        if isinstance(raw, BaseModel) or is_dataclass(raw):
+            # An object speaks of itself only where the tool declares no type for it.
+            spoken: object = vars(raw) if tool.output.adapter is None else None
+        else:
+            spoken = raw
+        if isinstance(spoken, Mapping) and not KNOWN.isdisjoint(spoken):
+            older = in_older_style(spoken, declared)
+            if older is not None:
+                return _read_whole(tool, older, {})
+        return _with_data(tool, _CONTINUE, raw)
     except MalformedResultError as error:
         words = f"the tool {name} returned a result that contradicts itself: {error}"
         return read_failure(malformed(words))
@@ -159,28 +171,6 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:
         raise MalformedResultError("a question that is too large")
     return outcome
-
-
-def _read(tool: Tool, raw: object) -> Reading:
-    declared = tool.output.fields
-    if isinstance(raw, ToolResult):
-        return _read_whole(tool, raw, raw.data)
-    if isinstance(raw, Mapping) and {"success", "next_action"} <= raw.keys() and "success" not in declared:
-        return _read_whole(tool, raw, raw.get("data", {}))
-    older = in_older_style(_spoken(tool, raw), declared)
-    if older is not None:
-        return _read_whole(tool, older, {})
-    return _with_data(tool, _CONTINUE, raw)
-
-
-def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
-    """The fields by which a value may speak of itself; an object only where the tool declares no
-    type for it.
-    """
-    if isinstance(raw, Mapping):
-        return raw
-    is_object = isinstance(raw, BaseModel) or is_dataclass(raw)
-    return vars(raw) if is_object and tool.output.adapter is None else {}
 
 
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:

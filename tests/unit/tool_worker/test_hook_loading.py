@@ -74,7 +74,7 @@ def test_h4_hooks_are_listed_with_the_tools_in_the_order_in_which_they_run(modul
         *("builtin:internal", "builtin:arguments", "made_hooks:Rules.minus_seven", "made_hooks:seven"),
         *("builtin:provenance", *last),
     )
-    found = registry.hooks_of("send")
+    found = registry.hooks["send"]
     (first, _), (last_hook,) = found.pre, found.post
     assert (first.security, first.timeout, first.is_async) == (True, 0.05, False)
     assert last_hook.moment is Moment.POST
