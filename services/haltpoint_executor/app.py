@@ -1,7 +1,6 @@
 """The executor as a process: the only place where its real parts are chosen."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -26,12 +25,6 @@ BATCH: Final = 64
 """Events that are decided on and committed together at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Owned:
-    clock: ServerClock
-    subscription: Subscription
-
-
 class Partitions:
     """Starts and stops partitions as their leases come and go."""
 
@@ -49,7 +42,8 @@ class Partitions:
             backlog_limit=0,
             facts_age=policy.facts_age,
         )
-        self._owned: dict[int, _Owned] = {}
+        self._clocks: dict[int, ServerClock] = {}
+        self._subscriptions: dict[int, Subscription] = {}
         file = policy_file.read(here.settings.policy_file)
         agents = agents_file.read(here.settings.agents_file)
         catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
@@ -70,7 +64,7 @@ class Partitions:
 
     async def fire_due(self) -> None:
         """Look at the timers of all partitions that are ours."""
-        await deadlines.fire_due(self._store, [(p, owned.clock) for p, owned in self._owned.items()])
+        await deadlines.fire_due(self._store, list(self._clocks.items()))
 
     async def _take(self, partition: int) -> bool:
         me = self._here.instance
@@ -90,7 +84,7 @@ class Partitions:
         executor = Executor(partition, self._parts, clock)
         # The clock is right before the first decision: the test kit may have moved it.
         await deadlines.fire_due(self._store, [(partition, clock)])
-        subscription = await self._here.subscribe(
+        self._subscriptions[partition] = await self._here.subscribe(
             self._here.topology.stream(partition, Stream.EVENTS),
             GROUP[Stream.EVENTS].value,
             executor.handle,
@@ -98,11 +92,11 @@ class Partitions:
             on_exhausted=executor.exhausted,
             lease=self._lease,
         )
-        self._owned[partition] = _Owned(clock, subscription)
+        self._clocks[partition] = clock
 
     async def _stop(self, partition: int) -> None:
-        owned = self._owned.pop(partition)
-        await self._here.unsubscribe(owned.subscription)
+        del self._clocks[partition]
+        await self._here.unsubscribe(self._subscriptions.pop(partition))
         partition_of = self._here.topology.partition
         self._parts.cache.drop_where(lambda chain_id: partition_of(chain_id) == partition)
 

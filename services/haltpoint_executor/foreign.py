@@ -31,10 +31,9 @@ async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: 
     match submitted.status:
         case SubmitStatus.CONFLICT:
             detail = f"{message.source} already sent another task with the id {message.id}"
-            return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
         case SubmitStatus.ELSEWHERE:
             detail = f"another release has the chain of {message.source}'s task {message.id} (HP-022)"
-            return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
         case _:
             finish(root)
             return None
+    return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))
