@@ -69,7 +69,7 @@ def check_what_is_sent(before: Chain, decision: Decision) -> None:
         if isinstance(output, Dispatch | StartChild | Think):
             assert before.failing is None
             assert not stopped or freed & {sent_step(after, output)} or (sent_step(after, output) is None and freed)
-            if isinstance(output, StartChild) and output.admitted:
+            if isinstance(output, StartChild) and output.again:
                 assert not stopped, "a skill that was asked about begins before another question opens"
         elif isinstance(output, Ask):
             assert before.failing is None

@@ -390,7 +390,7 @@ def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_
     whole = tree(budget=Budget(actions=1))
     child = whole.hand_on(whole.root, "billing")
     child.propose(call("find_order", query="17"))
-    assert child.chain.end.error == ChainError("HP-208", "the budget has no action for this chain", "react")
+    assert child.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "react")
 
 
 def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> None:
@@ -400,7 +400,7 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     child.propose(content="Found.")
     whole.report(child)
     whole.root.propose(call("route", target_agent="post", task="Write"))
-    assert whole.root.chain.end.error == ChainError("HP-208", "the chain has used up its 2 actions", "react")
+    assert whole.root.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "react")
 
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:

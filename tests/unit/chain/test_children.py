@@ -473,7 +473,7 @@ def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_the_argume
     assert (story.action.tool, story.action.child, story.dispatches[-1].spec.repeatable) == ("tell", "", True)
     passed = story.result(data='{"arguments":{"who":"John","words":"later"}}')
     order = started(story)
-    assert (order.admitted, order.action.child) == (True, "c~s1-1")
+    assert (order.again, order.action.child) == (True, "c~s1-1")
     assert order.task.plan is not None
     assert order.task.plan.steps[1].actions[0].arguments["content"] == "later"
     assert story.told("action.completed") == [], "nothing has come of it yet"

@@ -306,7 +306,7 @@ def test_a_budget_of_actions_is_never_overshot() -> None:
     told.result()
     told.result()
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 2 actions", "s3")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "s3")
     assert len(told.dispatches) == 2
     assert told.statuses == {"s1": "completed", "s2": "completed", "s3": "cancelled"}
 

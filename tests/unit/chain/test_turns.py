@@ -615,7 +615,7 @@ def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
     told.result()
     told.propose(LOOK)
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 1 action", "both")
+    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "both")
 
 
 def test_the_model_is_not_asked_after_the_deadline() -> None:

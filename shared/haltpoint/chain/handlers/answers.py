@@ -19,8 +19,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
-from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.exiting import accepted
+from haltpoint.chain.turns.ending import accepted, too_late
 from haltpoint.chain.turns.receipts import fail_action, resolve, resolve_error, succeed
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step

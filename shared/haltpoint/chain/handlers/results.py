@@ -116,7 +116,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     if arguments != read_json(action.arguments):
         faults = (*faults, *_made_up(work, CheckedCall(work, action.step, spec, arguments)))
     child = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
-    begun = child if faults else child_for(work, action, spec, plan, arguments, admitted=True)
+    begun = child if faults else child_for(work, action, spec, plan, arguments, again=True)
     if isinstance(begun, StartChild):
         return begun
     fault = ErrorInfo(ErrorType.VALIDATION, begun.error.message, recoverable=False)

@@ -111,13 +111,13 @@ class Resolve:
 class StartChild:
     """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms).
 
-    `admitted`: a worker had the action before, and its hooks have let it pass.
+    `again`: a worker had the action before, and its hooks have let it pass.
     """
 
     action: Action
     task: Task
     deadline: int
-    admitted: bool = False
+    again: bool = False
 
 
 @value

@@ -46,7 +46,7 @@ _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 
 def child_for(
-    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, admitted: bool = False
+    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, again: bool = False
 ) -> StartChild | Failure:
     """The chain of a skill, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.id) >= MOST_LEVELS:
@@ -65,7 +65,7 @@ def child_for(
         **_of_task(work, _SKILLS),
     )
     started = replace(action, child=child_id(action.id))
-    return StartChild(started, task, work.deadline, admitted=admitted)
+    return StartChild(started, task, work.deadline, again=again)
 
 
 def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:

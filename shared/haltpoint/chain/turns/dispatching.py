@@ -33,7 +33,6 @@ from haltpoint.chain.turns.receipts import record, resolve_error
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
@@ -103,9 +102,8 @@ def send(work: Work, call: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Nex
     With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that.
     """
     index, spec, arguments = call.index, call.spec, call.arguments
-    limit = _used_up(work)
-    if limit is not None:
-        return failed(Code.OVER_BUDGET, limit, work.steps[index].id)
+    if not _has_actions(work):
+        return failed(Code.OVER_BUDGET, "the chain has used up its budget of actions", work.steps[index].id)
     action = work.next_action(index, spec.name, _as_text(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
     if spec.name == ASK_HUMAN:
@@ -121,16 +119,12 @@ def _started(index: int, child: StartChild | Failure) -> Next:
     return child if isinstance(child, StartChild) else StepEnd(index, child)
 
 
-def _used_up(work: Work) -> str | None:
-    """Why no action is left: of the budget, with what was used below, or of what the policy grants a model."""
-    budget = work.task.budget.actions
+def _has_actions(work: Work) -> bool:
+    """Whether an action is left: of the budget, with what was used below, and of what the policy grants a model."""
+    budget, most = work.task.budget.actions, work.world.policy.max_actions
     if budget is not None and work.spent_in_all().actions >= budget:
-        used = f"the chain has used up its {count(budget, 'action')}"
-        return used if budget else "the budget has no action for this chain"
-    most = work.world.policy.max_actions
-    if work.origin is not PlanOrigin.LITERAL and work.spent.actions >= most:
-        return f"the chain has used up its {count(most, 'action')}"
-    return None
+        return False
+    return work.origin is PlanOrigin.LITERAL or work.spent.actions < most
 
 
 def _as_text(arguments: dict[str, Any]) -> str:

@@ -1,24 +1,40 @@
 """How a step and a chain come to their ends (CONTRACT C3, C11; R1)."""
 
+from typing import Any, assert_never
+
 from msgspec import structs
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.answer import answer, for_above
-from haltpoint.chain.checks.promises import is_unfinished, leave_out, not_done
+from haltpoint.chain.checks.promises import (
+    Exit,
+    exit_of,
+    in_words,
+    is_unfinished,
+    last_error,
+    leave_out,
+    missing,
+    missing_tools,
+    not_done,
+)
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Report, StepEnd, failed
-from haltpoint.chain.model.references import write_json
+from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Next, Record, Report, StepEnd, failed
+from haltpoint.chain.model.references import write_json, write_text
 from haltpoint.chain.model.state import Action, ChainError, End, Failure, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import free, withdraw
+from haltpoint.chain.turns.asking import ask_about_call, free, withdraw
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import outcome_of
+from haltpoint.chain.turns.receipts import failed_by_tool, outcome_of, write_down
+from haltpoint.chain.turns.strikes import forms_of
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.plans import Siblings
+from haltpoint.contracts.work.thoughts import Correction, Violation
 
 WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
@@ -106,6 +122,62 @@ def _is_free(work: Work, index: int) -> bool:
 
 def _has_no_result(work: Work, index: int) -> bool:
     return work.run[index].status is not StepStatus.COMPLETED
+
+
+# ---- a model ends its step ------------------------------------------------------------------------------------------
+
+
+def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Correction:
+    """What a call of `end_step` does; a correction where a person insists on the step."""
+    reason = str(arguments["reason"]).strip()[:WHY]
+    action = work.next_action(index, END_STEP, write_text(arguments))
+    match exit_of(work, index):
+        case Exit.STRIKE:
+            return _insisted(work, index)
+        case Exit.ASK:
+            work.begin(action)
+            work.outputs.append(Record(action.asking()))
+            drop_held(work, index, "a question was open")
+            step, due = work.steps[index], in_words(missing(work, index))
+            text = f"The model wants to end step {step.id!r} without {due} ({arguments['outcome']}): {reason}"
+            return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
+        case Exit.FAILED | Exit.SKIPPED:
+            write_down(work, accepted(action))
+            drop_held(work, index, "the step ends")
+            return _give_up(work, index, reason)
+        case _ as never:
+            assert_never(never)
+
+
+def end_by_words(work: Work, index: int, words: str) -> Next | None:
+    """What words do right after a tool's error or a no: they end the step. None: there is no such, or a person insists
+    on the step.
+    """
+    if last_error(work, index) is None or exit_of(work, index) is Exit.STRIKE:
+        return None
+    work.words = words
+    return _give_up(work, index, words.strip()[:WHY])
+
+
+def _give_up(work: Work, index: int, reason: str) -> StepEnd:
+    failed = last_error(work, index)
+    if failed is not None and failed.error is not None and exit_of(work, index) is Exit.FAILED:
+        return failed_by_tool(Code.GIVEN_UP, failed, failed.error)
+    return StepEnd(index, skipped=reason) if missing(work, index) else StepEnd(index)
+
+
+def _insisted(work: Work, index: int) -> Correction:
+    """A person has heard why it should be left out, and wants it done."""
+    tools = missing_tools(work, index)
+    text = f"A person wants this done: {in_words(missing(work, index))}. The step does not end without it."
+    form = f"The form of a call is: {forms_of(work, tools)}"
+    return Correction(violation=Violation.UNFOUNDED_END, message=text, form=form, tool=next(iter(tools), None))
+
+
+def accepted(action: Action, by: str = "") -> Action:
+    """A call of `end_step` with its receipt; `by` is the person who has decided."""
+    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool=END_STEP, by=by))
+    return structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data='{"ended":true}')
 
 
 # ---- the chain -------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import at_bound, decide, note_round
 from haltpoint.chain.turns.asking import in_short, is_question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.exiting import end_by_call, end_by_words
+from haltpoint.chain.turns.ending import end_by_call, end_by_words
 from haltpoint.chain.turns.gate import Gate, drop_beside_decision, drop_held, is_held, proposed_calls
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
 from haltpoint.chain.turns.strikes import MOST_CALLS, complete_unmet, no_call, refuse, strike, unread

@@ -75,15 +75,13 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     """Send an action, as the step's next one unless it was under way before."""
     action = wanted.action
     told: dict[str, Any] = {}
-    if isinstance(wanted, StartChild):
-        before, told["child"] = wanted.admitted, action.child
-    else:
-        before = wanted.again
-        if before:
-            told["attempt"] = action.attempt
-        if wanted.would_ask:
-            told["would_ask"] = wanted.would_ask
-    if before:
+    if action.child:
+        told["child"] = action.child
+    elif wanted.again:
+        told["attempt"] = action.attempt
+    if isinstance(wanted, Dispatch) and wanted.would_ask:
+        told["would_ask"] = wanted.would_ask
+    if wanted.again:
         work.keep(action)
     else:
         work.begin(action)

@@ -11,7 +11,6 @@ from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import StrikeRow
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
@@ -111,17 +110,15 @@ def escalate(work: Work, index: int | None, reason: str) -> Ask:
 
 
 def _case(work: Work, index: int | None, reason: str) -> str:
-    """The case in words. An open-ended task has one step, whose name tells people nothing."""
+    """The case in words."""
     if index is None:
         return f"The model broke the contract in the plan: {reason}. How should it continue?"
-    place = "" if work.origin is PlanOrigin.REACT else f"in step {work.steps[index].id!r}"
-    due = missing(work, index)
+    where, due = f"in step {work.steps[index].id!r}", missing(work, index)
     if not due:
-        return f"The model broke the contract{place and f' {place}'}: {reason}. How should it continue?"
+        return f"The model broke the contract {where}: {reason}. How should it continue?"
     tries = work.row.count or work.run[index].proposals
     template = work.world.policy.messages.escalate
-    where = f"{place}: {reason}" if place else reason
-    return f"{template.format(expected_tools=in_words(due), count=tries)} ({where})"
+    return f"{template.format(expected_tools=in_words(due), count=tries)} ({where}: {reason})"
 
 
 # ---- corrections -----------------------------------------------------------------------------------------------------

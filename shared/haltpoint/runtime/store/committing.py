@@ -185,7 +185,7 @@ def _operations(decided: Decided, output: Output) -> list[ops.Operation]:
         case StartChild():
             trace = decided.agents.get(output.action.child, decided.trace)
             begun = _begin_child(output, Envelope(chain.id, rfc3339(decided.now), trace))
-            return [begun] if output.admitted else [_record(output.action), begun]
+            return [begun] if output.again else [_record(output.action), begun]
         case CancelChild():
             cancelled = envelope.child_cancelled(output.chain_id, output.reason)
             return [ops.CancelChild(output.chain_id, encode(cancelled).decode())]
