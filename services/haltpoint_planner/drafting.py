@@ -25,7 +25,7 @@ from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
-from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
+from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.decisions import decision_in
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
@@ -61,7 +61,6 @@ _MEANT_AS_JSON: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CALLING: Final = re.compile(r"<[\w:|]*(?:tool|function|invoke|call)", re.IGNORECASE)
-_BROKEN: Final = "the JSON of a call is broken, so nothing was called"
 _CUT_OFF: Final = "the call of {} is cut off: the reply reached its limit of tokens"
 
 
@@ -89,11 +88,10 @@ class Words:
     left: str = ""
 
 
-def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, corrected: bool = False) -> Proposal:
+def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, in_words: bool = False) -> Proposal:
     """What the model wants in this turn. Native calls go before calls in the words.
 
-    `corrected`: it was told that its last reply could not be read; calls that it shows again are words, as is what
-    cannot be read and names no known tool.
+    `in_words`: no call is due; calls that the words show are words, as is what cannot be read and names no known tool.
     """
     draft = _Draft(tools, reply.cut, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
@@ -104,7 +102,7 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
     elif (decision := _decision(reply, tools)) is not None:
         _add_call(draft, ROUTE, decision)
     elif reply.content:
-        _read_words(draft, reply.content, calls_too=not reply.calls, corrected=corrected)
+        _read_words(draft, reply.content, calls_too=not reply.calls, in_words=in_words)
     content = "\n".join(word for word in draft.words if word)
     if not (draft.calls or draft.faults) and _is_empty(content) and not draft.gives_up:
         why = "it reached its limit of tokens" if reply.cut else "it has neither text nor calls"
@@ -118,15 +116,11 @@ def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, c
     )
 
 
-def without_guesses(proposal: Proposal, kind: ThoughtKind) -> Proposal:
-    """The proposal as it is sent: calls whose JSON had to be repaired are none, and where no call is due calls that the
-    words only show are words (C9).
-    """
-    if proposal.repaired and proposal.calls:
-        return msgspec.structs.replace(proposal, calls=(), faults=(*proposal.faults, _BROKEN), repaired=False)
-    if proposal.shown and kind is ThoughtKind.REASON:
-        return msgspec.structs.replace(proposal, faults=(), shown=False)
-    return proposal
+def without_guesses(proposal: Proposal) -> Proposal:
+    """The proposal as it is sent: calls whose JSON had to be repaired are none (C9)."""
+    if not proposal.repaired or not proposal.calls:
+        return proposal
+    return msgspec.structs.replace(proposal, calls=(), faults=(*proposal.faults, "the JSON of a call is broken"))
 
 
 def _end_of(draft: _Draft, content: str) -> tuple[ProposedCall, ...]:
@@ -220,7 +214,7 @@ def _size(text: str) -> int:
     return len(msgspec.json.encode(text))
 
 
-def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool) -> None:
+def _read_words(draft: _Draft, content: str, *, calls_too: bool, in_words: bool) -> None:
     content = without_surrogates(content)
     words, spoken = take_apart(content), without_thoughts(content).strip()
     meant, shown = read_calls(spoken, draft.tools) if words.prose else (spoken, list[str]())
@@ -229,7 +223,7 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
         if calls_too and any(bare_name(name) in draft.tools for name in shown):
             if draft.cut and leaves_open(words.left):
                 draft.faults.append(_CUT_OFF.format("a tool"))
-            elif not corrected:
+            elif not in_words:
                 _ask(draft, BESIDE_WORDS)
         return
     words = words if meant == spoken else take_apart(meant)
@@ -244,7 +238,7 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
     beside = any(map(str.isalnum, before)) and not draft.cut
     if calls_too and (why := _in_doubt(read, draft.tools, beside=beside)):
         draft.words.append(spoken)
-        if not corrected:
+        if not in_words:
             _ask(draft, why)
         return
     prose = prose if any(map(str.isalnum, prose)) else ""
@@ -263,12 +257,12 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, corrected: bool
         fault = "a call names no tool"
     else:
         fault = unread(meant, left, json=bool(read or words.values))
-        words_only = not (fault or read or corrected)
+        words_only = not (fault or read or in_words)
         if words_only and (ends_in_python(spoken, draft.tools) or quoted_calls(spoken, draft.tools)):
             _ask(draft, BESIDE_WORDS)
     if draft.cut and not (read or fault) and _CALLING.match(spoken) and names_one(spoken, draft.tools):
         fault = _CUT_OFF.format("a tool")
-    if corrected and not (draft.calls or draft.faults or names_one(spoken, draft.tools)):
+    if in_words and not (draft.calls or draft.faults or names_one(spoken, draft.tools)):
         fault = None
     draft.faults += [fault] if fault else []
 

@@ -1,9 +1,8 @@
 """What the executor gets for a thought: what the model's reply was read as, or why there is none."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -15,7 +14,7 @@ from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
-from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.bounds_drafting import draft_bounds
@@ -44,7 +43,6 @@ def reply_to(
     `phrases` are the runtime's own words.
     """
     request, envelope = message.data, _envelope(message)
-    corrected = any(one.violation is Violation.UNREADABLE for one in request.corrections)
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.BOUNDS:
@@ -57,14 +55,14 @@ def reply_to(
             about |= {"fault": drafted, "question": asked_in_place(reply)}
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            proposal = without_guesses(draft_proposal(reply, tools, corrected=corrected), request.kind)
+            proposal = without_guesses(draft_proposal(reply, tools, in_words=request.kind is ThoughtKind.REASON))
             if not proposal.calls:
                 proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
-            draft = partial(draft_proposal, reply, tools)
-            answer = _answer(reply, request.thought_id, draft, tools, phrases, corrected=corrected)
+            proposal = draft_proposal(reply, tools, in_words=True)
+            answer = _answer(reply, request.thought_id, proposal, tools, phrases)
             return AnswerDrafted(**envelope, data=answer)
         case _:
             assert_never(request.kind)
@@ -85,17 +83,13 @@ def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
 def _answer(
     reply: Reply,
     thought: str,
-    draft: Callable[..., Proposal],
+    proposal: Proposal,
     tools: Mapping[str, ToolSpec],
     phrases: Phrases,
-    *,
-    corrected: bool,
 ) -> AnswerDrafted.Data:
     """An answer is words; a reply that is a call is reported as one, since no tool can be called any more, and so is a
     supervisor's decision (I3). Calls beside words are words from the first.
     """
-    proposal = draft(corrected=True)
-    first = proposal if corrected or proposal.faults else draft()
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
     read = reply.calls or not beside
@@ -107,7 +101,7 @@ def _answer(
         thought_id=thought,
         text=proposal.content if called else _marked(said(reply), reply, phrases),
         called=called,
-        faults=() if (in_words and not called) or first.shown else first.faults,
+        faults=() if in_words and not called else proposal.faults,
         usage=reply.usage,
     )
 

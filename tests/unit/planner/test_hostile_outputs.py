@@ -21,7 +21,7 @@ from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import plan
-from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs, only_words
+from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs
 from tests.unit.chain.story import Story
 
 OUTPUTS = hostile_outputs()
@@ -41,10 +41,10 @@ def told(style: str) -> Story:
 STEPS = {style: partial(told, style) for style in ("tool", "reason", "react")}
 
 
-def proposal_in(hostile: Hostile) -> Proposal:
+def proposal_in(hostile: Hostile, *, in_words: bool = False) -> Proposal:
     reply = read_reply(hostile.body)
     assert reply is not None
-    return draft_proposal(reply, KNOWN)
+    return draft_proposal(reply, KNOWN, in_words=in_words)
 
 
 def test_there_are_five_hundred_of_all_kinds_and_always_the_same() -> None:
@@ -75,7 +75,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str,
     """In a tool step all of them; where words are enough, those that are nothing but words are words (C4, C9)."""
     for hostile in (one for one in OUTPUTS if one.kind == kind):
         story = STEPS[style]()
-        proposal = without_guesses(proposal_in(hostile), story.thought.kind)
+        proposal = without_guesses(proposal_in(hostile, in_words=story.thought.kind is ThoughtKind.REASON))
         said = ActionProposed.Data(
             thought_id=story.thought.thought_id, step_id=story.thought.step_id or "", proposal=proposal
         )
@@ -98,7 +98,6 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
     for hostile in (one for one in OUTPUTS if one.kind == kind):
         reply = read_reply(hostile.body)
         assert reply is not None
-        shown = draft_proposal(reply, KNOWN).shown
         story = told("reason")
         story.propose(content="It is noon.")
         request = ThoughtRequest(thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0)
@@ -107,8 +106,10 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
         assert isinstance(message, AnswerDrafted)
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
-        if not only_words(hostile) and hostile.kind != "a way out" and not shown:
+        if message.data.called or message.data.faults:
             refused(story, hostile)
+        else:
+            assert story.final_facts == ["chain.completed"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

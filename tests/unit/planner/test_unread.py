@@ -176,7 +176,7 @@ def test_c9_a_reply_that_is_a_call_by_form_is_one_or_unreadable_in_every_thought
 def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_comes_again_is_words(words: str) -> None:
     proposal = draft_proposal(Reply(words), TOOLS)
     assert (proposal.calls, proposal.faults, proposal.shown, proposal.content) == ((), (IN_DOUBT,), True, words.strip())
-    again = draft_proposal(Reply(words), TOOLS, corrected=True)
+    again = draft_proposal(Reply(words), TOOLS, in_words=True)
     assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words.strip())
     drafted = answer(words, tools=TOOLS)
     assert (drafted.called, drafted.faults, drafted.text) == ((), (), words.strip())
@@ -196,7 +196,7 @@ def test_c9_what_calls_no_known_tool_is_no_call(words: str) -> None:
     assert (proposal.calls, len(proposal.faults), proposal.shown, proposal.repaired) == ((), 1, True, False)
     assert "no tool" in proposal.faults[0]
     assert proposal.faults[0].endswith(f", so nothing was called; {MEANT}")
-    again = draft_proposal(Reply(words), TOOLS, corrected=True)
+    again = draft_proposal(Reply(words), TOOLS, in_words=True)
     assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words)
     drafted = answer(words, tools=TOOLS)
     assert (drafted.called, drafted.faults, drafted.text) == ((), (), words)
