@@ -18,22 +18,23 @@ _log = logs.get(__name__)
 
 
 class Unattended:
-    """What was told of which queue."""
+    """When people hear again of which queue."""
 
     def __init__(self, redis: Redis, topology: Topology, catalogue: ToolCatalogue) -> None:
         self._redis = redis
         self._topology = topology
         self._catalogue = catalogue
-        self._told: dict[str, float] = {}
+        self._again: dict[str, float] = {}
 
     async def look(self) -> None:
         """Look once. Raises redis-py's errors."""
         now = time.monotonic()
-        found = await unserved(self._redis, self._topology, (await self._catalogue.read()).values())
-        for one in found:
-            if now - self._told.get(one.queue, -_AGAIN_AFTER) >= _AGAIN_AFTER:
-                self._told[one.queue] = now
-                _log.warning(str(one.error), code=one.error.code, queue=one.queue, steps=one.steps)
-        for queue in self._told.keys() - {one.queue for one in found}:
-            del self._told[queue]
+        tools = await self._catalogue.read()
+        queues = {found.queue: found for found in await unserved(self._redis, self._topology, tools.values())}
+        for queue, found in queues.items():
+            if now >= self._again.get(queue, 0):
+                self._again[queue] = now + _AGAIN_AFTER
+                _log.warning(str(found.error), code="HP-102", queue=queue)
+        for queue in self._again.keys() - queues:
+            del self._again[queue]
             _log.info("the queue is served again", queue=queue)

@@ -43,7 +43,8 @@ def routes(gateway: Gateway) -> APIRouter:
                 failures=tuple(own[:_SHOWN]),
             )
 
-        items, said = tuple(map(view, agents.agents)), agents.supervisor
+        items = tuple(map(view, agents.agents))
+        said = agents.supervisor
         if said is None:
             return AgentsView(items=items)
         return AgentsView(items=items, supervisor=structs.replace(said, prompt=""), unserved=unserved(said.tools))

@@ -130,25 +130,25 @@ def routes(gateway: Gateway) -> APIRouter:
     @router.post("/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415))
     async def give_feedback(chain_id: str, who: Submitter, body: Feedback) -> None:
         """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are counted by tool."""
-        found = await views.actions(chain_id, who.can_see)
-        if found is None:
+        actions = await views.actions(chain_id, who.can_see)
+        if actions is None:
             raise no_chain(chain_id)
-        tools = {one.action_id: one.tool for one in found}
-        fact, tool = {**body.model_dump(exclude_none=True), "by": who.name}, UNKNOWN
+        tools = {action.action_id: action.tool for action in actions}
+        fact = {**body.model_dump(exclude_none=True), "by": who.name}
+        tool = UNKNOWN
         if body.action_id is not None:
-            fact["action_id"] = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
-            if fact["action_id"] not in tools:
+            name = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
+            if name not in tools:
                 hint = "GET the chain's actions: the id is `action_id` there; it may be given without the chain's."
                 raise Problem(404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint)
-            tool = tools[fact["action_id"]]
-        match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
-            case FeedbackStatus.RECORDED:
-                return
-            case FeedbackStatus.UNKNOWN:
-                raise no_chain(chain_id)
-            case FeedbackStatus.FULL:
-                hint = "The first 100 are in the log; GET the events to read them."
-                raise Problem(409, "too_much_feedback", f"The chain {chain_id!r} takes no more feedback.", hint=hint)
+            tool = tools[name]
+            fact["action_id"] = name
+        status = await gateway.store.feedback(chain_id, fact, tool if body.wrong else None)
+        if status is FeedbackStatus.UNKNOWN:
+            raise no_chain(chain_id)
+        if status is FeedbackStatus.FULL:
+            hint = "The first 100 are in the log; GET the events to read them."
+            raise Problem(409, "too_much_feedback", f"The chain {chain_id!r} takes no more feedback.", hint=hint)
 
     @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
     async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:
