@@ -37,6 +37,12 @@ LONGEST_TASK: Final = 8000
 
 _STRICTNESS: Final = tuple(Mode)
 _TASK: Final = {"type": "string", "maxLength": LONGEST_TASK, "description": "what it is to do"}
+_DECISION: Final = {
+    "task": {**_TASK, "description": "what it is to do, with all that you found out; without it your goal"},
+    "reasoning": {"type": "string", "maxLength": 2000, "description": "why, in one sentence"},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "how sure you are"},
+}
+"""What a call of `route` says beside the agent."""
 
 
 def assigned_to(task: Task, agents: Agents) -> Task:
@@ -47,16 +53,12 @@ def assigned_to(task: Task, agents: Agents) -> Task:
     assigned = replace(task.handed.assigned or Assignment(), limits=limits)
     if (agent := agents.named(task.agent)) is None:
         return replace(task, handed=replace(task.handed, assigned=assigned))
-    assigned = replace(assigned, tools=agent.tools)
-    return replace(
-        task,
-        handed=replace(task.handed, assigned=assigned),
-        mode=stricter(task.mode, agent.mode or task.mode),
-        style=agent.style or task.style,
-        strikes=least(task.strikes, agent.strikes),
-        max_turns=least(task.max_turns, agent.max_turns),
-        budget=narrower(task.budget, agent.budget),
-    )
+    handed = replace(task.handed, assigned=replace(assigned, tools=agent.tools))
+    mode = stricter(task.mode, agent.mode or task.mode)
+    strikes, turns = least(task.strikes, agent.strikes), least(task.max_turns, agent.max_turns)
+    own = replace(task, mode=mode, strikes=strikes, max_turns=turns)
+    budget = narrower(task.budget, agent.budget)
+    return replace(own, handed=handed, style=agent.style or task.style, budget=budget)
 
 
 def is_left_open(chain: Chain) -> bool:
@@ -119,40 +121,29 @@ def _inside(target: Agent, named: Mapping[str, Agent], tools: Tools, task: Task)
 def _route(targets: Sequence[Agent], inside: set[str], tools: Tools) -> ToolSpec:
     """The tool `route`: its model decides who works on the task."""
     names = [agent.name for agent in targets]
-    told = "; ".join(f"{agent.name}: {' '.join(agent.description.split())}{_skills(agent)}" for agent in targets)
-    properties = {
-        "target_agent": {"type": "string", "enum": names},
-        "task": {**_TASK, "description": "what it is to do, with all that you found out; without it your goal"},
-        "reasoning": {"type": "string", "maxLength": 2000, "description": "why, in one sentence"},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "how sure you are"},
-    }
+    told = "; ".join(map(_told, targets))
+    properties = {"target_agent": {"type": "string", "enum": names}, **_DECISION}
     description = f"Hand the task on to one agent, and wait for what it says. The agents: {told}"
     return _handing_on(ROUTE, description, properties, inside, tools)
 
 
-def _skills(agent: Agent) -> str:
-    return f" (good at: {', '.join(agent.skills)})" if agent.skills else ""
+def _told(agent: Agent) -> str:
+    """An agent, as the model that decides reads of it."""
+    words = " ".join(agent.description.split())
+    if not agent.skills:
+        return f"{agent.name}: {words}"
+    return f"{agent.name}: {words} (good at: {', '.join(agent.skills)})"
 
 
 def _handing_on(name: str, description: str, properties: dict[str, Any], inside: set[str], tools: Tools) -> ToolSpec:
     """A tool whose calls are chains of agents. It is read-only when all is that these may call. The first of its
     parameters is required.
     """
-    return ToolSpec(
-        name=name,
-        kind=ToolKind.AGENT,
-        description=description,
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": [next(iter(properties))],
-            "additionalProperties": False,
-        },
-        read_only=not any(with_effects(tools[tool]) for tool in inside),
-        idempotent=True,
-        queue="",
-        inside=tuple(sorted(inside)),
-    )
+    required = [next(iter(properties))]
+    acts = any(with_effects(tools[tool]) for tool in inside)
+    parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    spec = ToolSpec(name=name, kind=ToolKind.AGENT, description=description, parameters=parameters)
+    return replace(spec, read_only=not acts, idempotent=True, queue="", inside=tuple(sorted(inside)))
 
 
 def targets_of(spec: ToolSpec) -> tuple[str, ...]:
@@ -176,8 +167,9 @@ def hand_on_fault(work: Work, name: str) -> str | None:
 
 def router(work: Work) -> Supervisor | None:
     """What the file says of the supervisor, where its model routes the task; None: no model does that here."""
-    routes = work.task.agent == SUPERVISOR and work.origin is PlanOrigin.REACT
-    return work.world.agents.supervisor if routes else None
+    if work.task.agent != SUPERVISOR or work.origin is not PlanOrigin.REACT:
+        return None
+    return work.world.agents.supervisor
 
 
 def must_route(work: Work) -> bool:
@@ -234,9 +226,9 @@ class Choice:
 def routes_by(task: Task, agents: Agents) -> Strategy | None:
     """By which strategy a task is to be routed; None: it has an agent, or a model decides in a step."""
     supervisor = agents.supervisor
-    if task.agent != SUPERVISOR or supervisor is None or supervisor.strategy is Strategy.LLM:
+    if task.agent != SUPERVISOR or supervisor is None:
         return None
-    return supervisor.strategy
+    return None if supervisor.strategy is Strategy.LLM else supervisor.strategy
 
 
 def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
@@ -257,7 +249,8 @@ def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     spoken_of = skills[best.name]
     if not spoken_of:
         return fallback(agents, "the goal has no skill word of an agent")
-    return Choice(best.name, f"the goal speaks of {', '.join(spoken_of)}", len(spoken_of) / len(best.skills))
+    share = len(spoken_of) / len(best.skills)
+    return Choice(best.name, f"the goal speaks of {', '.join(spoken_of)}", share)
 
 
 def in_turn(_task: Task, agents: Agents, _counts: Counts, n: int) -> Choice:
@@ -272,7 +265,8 @@ def by_load(_task: Task, agents: Agents, counts: Counts, n: int) -> Choice:
     """
     names = [agent.name for agent in agents.choices]
     first = (n - 1) % len(names)
-    name = min(names[first:] + names[:first], key=lambda name: counts.get(name, 0))
+    in_order = names[first:] + names[:first]
+    name = min(in_order, key=lambda name: counts.get(name, 0))
     chains = count(counts.get(name, 0), "open chain")
     return Choice(name, f"{name} has the fewest: {chains}")
 
@@ -301,19 +295,16 @@ def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice
 def fallback(agents: Agents, why: str) -> Choice:
     """The agent that takes what nothing else decides."""
     name = None if agents.supervisor is None else agents.supervisor.fallback
-    return Choice(name, f"{why}: {name or 'the agent without a name'} takes it", 0.0)
+    who = name or "the agent without a name"
+    return Choice(name, f"{why}: {who} takes it", 0.0)
 
 
 def _fits(task: Task, rule: Rule) -> str | None:
     """What of a task a rule fits: the words of the goal, or the context; None: it does not."""
-    same = (_json(task.context.get(name)) == _json(wanted) for name, wanted in rule.context.items())
-    if not all(same):
+    given = {name: task.context.get(name) for name in rule.context}
+    if dumps(given, sort_keys=True) != dumps(rule.context, sort_keys=True):
         return None
     return found_in(plain(task.goal), rule.match) if rule.match else "the context"
-
-
-def _json(value: object) -> str:
-    return dumps(value, sort_keys=True)
 
 
 def _skills_in(words: set[str], agent: Agent) -> list[str]:
@@ -322,4 +313,5 @@ def _skills_in(words: set[str], agent: Agent) -> list[str]:
 
 def _words(text: str) -> set[str]:
     """Its words, whatever their case and number; also C++ and C#."""
-    return {word.removesuffix("s") for word in _WORD.findall(plain(text).casefold())}
+    words = _WORD.findall(plain(text).casefold())
+    return {word.removesuffix("s") for word in words}

@@ -72,7 +72,8 @@ def answer(
         line = not_done(spec_of(call.tool), call.arguments, WhyNot.NEVER_EXECUTED, reason)
         missed.append(Missed(line, call.at, call.arguments))
     lost = [entry.line for entry in missed if not _is_made_good(entry, actions, deeds)]
-    return FinalAnswer(text=text, deeds=tuple(deeds), not_done=tuple(dict.fromkeys((*lost, *due))))
+    lines = tuple(dict.fromkeys((*lost, *due)))
+    return FinalAnswer(text=text, deeds=tuple(deeds), not_done=lines)
 
 
 def for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> tuple[NotDone, ...]:
@@ -146,13 +147,17 @@ def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Dee
     if line.why in _ALWAYS_TOLD:
         return False
     own = [action for action in actions if action.tool == line.tool and action.satisfies]
-    if any(action.told.deed is None and ended_at(action) >= missed.at for action in own):
+    reads = [action for action in own if action.told.deed is None]
+    if any(ended_at(action) >= missed.at for action in reads):
         return True
-    later = [deed for deed in deeds if deed.tool in line.tools and deed.at.timestamp() * 1000 >= missed.at]
+    of_tools = [deed for deed in deeds if deed.tool in line.tools]
+    later = [deed for deed in of_tools if deed.at.timestamp() * 1000 >= missed.at]
     if line.target is not None:
         return any(deed.target == line.target for deed in later)
+    if not missed.arguments:
+        return bool(later)
     same = [action.id for action in own if read_json(action.ran) == read_json(missed.arguments)]
-    return any(not missed.arguments or deed.action_id in same for deed in later)
+    return any(deed.action_id in same for deed in later)
 
 
 # ---- the words of a deed
@@ -170,15 +175,17 @@ def deed_of(spec: ToolSpec, arguments: str, data: str) -> DeedWords | None:
 def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
     """What a call does, in one line, and whom or what it is about, where it has a target."""
     given = _object(arguments)
-    line = _titled(spec, given) if spec.says is None else _filled(spec, spec.says, given, _object(data))
+    line = _filled(spec, given, _object(data)) if spec.says else _titled(spec, given)
     return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
 
 
-def _filled(spec: ToolSpec, says: str, given: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+def _filled(spec: ToolSpec, given: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     known = {**data, **dict(declared(spec.parameters, "default")), **given}
     line = ""
-    for text, name, *_ in Formatter().parse(says):
-        line += text if name is None else text + shown(name, known.get(name, ...))
+    for text, name, *_ in Formatter().parse(spec.says or ""):
+        line += text
+        if name is not None:
+            line += shown(name, known.get(name, ...))
     return line
 
 
@@ -216,21 +223,28 @@ def shown(name: str, value: Any) -> str:
 
 def _visible(text: str) -> str:
     """One line of text in which nothing is hidden and nothing is markup, cut."""
-    line = " ".join(without_secrets(text[: 8 * MOST_SHOWN]).split()).translate(_MARKUP)
+    words = without_secrets(text[: 8 * MOST_SHOWN]).split()
+    line = " ".join(words).translate(_MARKUP)
     return _cut(spelt_out(line), MOST_SHOWN)
 
 
 def _cut(line: str, most: int) -> str:
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    if len(line) <= most:
+        return line
+    return f"{line[: most - 1]}…"
 
 
 def spelt_out(line: str) -> str:
     """The same line with what is invisible in it spelt out."""
-    return "".join(_spelt(sign) if not sign.isprintable() or UNSEEN.match(sign) else sign for sign in line)
+    return "".join(map(_spelt, line))
 
 
 def _spelt(sign: str) -> str:
-    return f"\\u{ord(sign):04x}" if sign <= "\uffff" else f"\\U{ord(sign):08x}"
+    if sign.isprintable() and not UNSEEN.match(sign):
+        return sign
+    if sign <= "\uffff":
+        return f"\\u{ord(sign):04x}"
+    return f"\\U{ord(sign):08x}"
 
 
 def _object(text: str) -> dict[str, Any]:

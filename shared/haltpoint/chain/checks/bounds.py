@@ -6,6 +6,7 @@ submitter has said it. Of several entries about one tool the stricter counts. A 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import asdict, replace
@@ -38,8 +39,12 @@ Entries = tuple[Bound, ...]
 
 def served(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
     """The tools that a model may call here, or its agents may."""
-    names = {name for spec in tools.values() if spec.kind is ToolKind.AGENT for name in spec.inside}
-    names |= {name for name, spec in tools.items() if open_to_models(spec, task)}
+    names = set[str]()
+    for name, spec in tools.items():
+        if open_to_models(spec, task):
+            names.add(name)
+        if spec.kind is ToolKind.AGENT:
+            names.update(spec.inside)
     return [name for name in tools if name in names]
 
 
@@ -55,7 +60,8 @@ def names_too_many(work: Work, reading: Bounds) -> bool:
 
 def is_to_be_read(task: Task) -> bool:
     """Whether a list of the bounds is left for a model to read."""
-    return task.bounds is None or None in asdict(task.bounds).values()
+    given = task.bounds or Bounds()
+    return None in asdict(given).values()
 
 
 def merged(work: Work, reading: Bounds | None) -> ChainBounds:
@@ -92,8 +98,10 @@ def _usable(work: Work, reading: Bounds, given: Bounds) -> Bounds:
     lists = {"conditions": reading.conditions}
     for name in _OF_TOOLS:
         known = named[:MOST_NAMED] if name in ("required_tools", "optional_tools") else named
-        lists[name] = tuple(tool for tool in getattr(reading, name) or () if tool in known)
-    return Bounds(**{name: names for name, names in lists.items() if getattr(given, name) is None})
+        said = getattr(reading, name) or ()
+        lists[name] = tuple(tool for tool in said if tool in known)
+    open_lists = [name for name in lists if getattr(given, name) is None]
+    return Bounds(**{name: lists[name] for name in open_lists})
 
 
 def _in_order(work: Work, reading: Bounds) -> list[str]:
@@ -117,18 +125,14 @@ def _said(bounds: Bounds, by: SaidBy) -> ChainBounds:
 
 def _found(work: Work) -> ChainBounds:
     """What patterns find in the goal."""
-    session = work.task.context.get("active_session")
-    hits = list(
-        bounds_of(
-            work.world.policy.patterns,
-            goal_alone(work),
-            session if isinstance(session, str) else "",
-            served(work.world.tools, work.task),
-            work.task.patterns_off,
-        )
-    )
-    lists = {does: tuple(bound for kind, bound in hits if kind is does) for does in Does}
-    return ChainBounds(required_tools=lists[Does.REQUIRE], ask_before=lists[Does.ASK_BEFORE])
+    task, world = work.task, work.world
+    session = task.context.get("active_session")
+    text = session if isinstance(session, str) else ""
+    names = served(world.tools, task)
+    hits = list(bounds_of(world.policy.patterns, goal_alone(work), text, names, task.patterns_off))
+    required = tuple(bound for does, bound in hits if does is Does.REQUIRE)
+    asked = tuple(bound for does, bound in hits if does is Does.ASK_BEFORE)
+    return ChainBounds(required_tools=required, ask_before=asked)
 
 
 def _joined(*parts: ChainBounds) -> ChainBounds:
@@ -203,7 +207,8 @@ def unasked(call: CheckedCall) -> Verdict:
 def pressed(call: CheckedCall) -> Verdict:
     """An effect that the runtime has corrected the model about since a person last spoke, who may have said no."""
     work = call.work
-    if work.people.heard is Heard.NOTHING or not work.run[call.index].corrected:
+    was_corrected = work.run[call.index].corrected
+    if work.people.heard is Heard.NOTHING or not was_corrected:
         return GO
     words = "A person has answered, and the model was corrected since: it may call this against their words."
     return ask(ReasonKind.PRESSED, words)
@@ -218,7 +223,9 @@ def whose(bound: Bound) -> str:
 def _holding(call: CheckedCall, name: str) -> Entries:
     """The entries of a list that hold in the mode of the call: what a model has read holds in strict alone."""
     bounds: Entries = getattr(call.work.bounds or NO_BOUNDS, name)
-    return bounds if call.mode is Mode.STRICT else tuple(bound for bound in bounds if bound.by is not SaidBy.GOAL)
+    if call.mode is Mode.STRICT:
+        return bounds
+    return tuple(bound for bound in bounds if bound.by is not SaidBy.GOAL)
 
 
 def _about(call: CheckedCall, name: str) -> Bound | None:
@@ -258,14 +265,17 @@ _LONGEST: Final = 200  # characters of the words that a bound quotes
 
 def found_in(text: str, expression: str) -> str | None:
     """The first words that an expression finds in a text on one line, cut; None: it finds nothing."""
-    found = (str(fit[0])[:_LONGEST] for fit in fits(expression, " ".join(text.split())))
-    return next(found, None)
+    line = " ".join(text.split())
+    words = [str(fit[0]) for fit in islice(fits(expression, line), 1)]
+    return words[0][:_LONGEST] if words else None
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """The names that fit one of the globs, whatever their case, sorted."""
-    wanted = [glob.casefold() for glob in globs]
-    return tuple(sorted(name for name in names if any(fnmatchcase(name.casefold(), glob) for glob in wanted)))
+    found = set[str]()
+    for glob in globs:
+        found.update(name for name in names if fnmatchcase(name.casefold(), glob.casefold()))
+    return tuple(sorted(found))
 
 
 def bounds_of(
@@ -286,4 +296,5 @@ def _words(pattern: Pattern, goal: str, session: str) -> str | None:
     in_goal = found_in(goal, pattern.pattern) if pattern.pattern else in_session
     if in_session is None or in_goal is None:
         return None
-    return f'"{in_goal}"{f": {pattern.reason}" if pattern.reason else ""}'
+    quoted = f'"{in_goal}"'
+    return f"{quoted}: {pattern.reason}" if pattern.reason else quoted

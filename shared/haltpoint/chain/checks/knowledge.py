@@ -75,7 +75,8 @@ class Document:
             text = str(scalar)
             start = text.lower().find(wanted)
             if start >= 0 and KEYS not in place and not self._is_echo(value):
-                excerpt = " ".join(text[max(0, start - _AROUND) : start + 3 * _AROUND].split())
+                piece = text[max(0, start - _AROUND) : start + 3 * _AROUND]
+                excerpt = " ".join(piece.split())
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
 
@@ -148,11 +149,9 @@ class Known:
     @cached_property
     def _documents(self) -> list[Document]:
         """What persons gave before the context, and this before results."""
-        documents = [
-            Document(SourceKind.GOAL, "plan", write_json(self.written)),
-            Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()),
-            Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()),
-        ]
+        documents = [Document(SourceKind.GOAL, "plan", write_json(self.written))]
+        documents.append(Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()))
+        documents.append(Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()))
         for action in self.receipts.values():
             documents += _documents_of(action, self.tools.get(action.tool))
         return sorted(documents, key=lambda document: _ORDER.index(document.kind))
@@ -166,8 +165,11 @@ class Known:
 
     def source(self, value: Any) -> Source:
         """The source of any value."""
+        whole = self.whole(value)
+        if whole is not None:
+            return whole
         pieces = (document.piece(value) for document in self._documents)
-        return self.whole(value) or next(filter(None, pieces), Source(source=SourceKind.MODEL))
+        return next(filter(None, pieces), Source(source=SourceKind.MODEL))
 
     def _is_said(self, value: Any) -> bool:
         return any(holds(words, value) for words in self.words)
@@ -197,7 +199,8 @@ class Known:
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
         tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
-        own = (action for action in self.receipts.values() if action.by_a_person or action.tool in tools)
+        receipts = self.receipts.values()
+        own = [action for action in receipts if action.by_a_person or action.tool in tools]
         return tuple(action.id for action in own)
 
 
@@ -245,7 +248,8 @@ def users_words(work: Work) -> tuple[str, ...]:
 
 def for_below(work: Work) -> Receipts:
     """All that the chain knows."""
-    return _newest((*work.task.handed.known, *work.below.known, *_own(work)))
+    others = (*work.task.handed.known, *work.below.known)
+    return _newest((*others, *_own(work)))
 
 
 def for_above(work: Work) -> Receipts:
@@ -257,7 +261,8 @@ def for_above(work: Work) -> Receipts:
 def hear(work: Work, known: Receipts) -> None:
     """Keep what a chain below has made known."""
     if known:
-        work.below = structs.replace(work.below, known=_newest((*work.below.known, *known)))
+        newest = _newest((*work.below.known, *known))
+        work.below = structs.replace(work.below, known=newest)
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:

@@ -82,8 +82,9 @@ def additions(work: Work) -> Ledger:
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
     """Whether a second call has a second effect. An agent's effects are those of the calls in its own chain."""
-    once = spec.read_only or spec.repeats
-    return not once and spec.kind is not ToolKind.AGENT and spec.name != ASK_HUMAN
+    if spec.read_only or spec.repeats:
+        return False
+    return spec.kind is not ToolKind.AGENT and spec.name != ASK_HUMAN
 
 
 def _signatures(work: Work, action: Action) -> set[str]:
@@ -126,7 +127,8 @@ def denied(call: CheckedCall) -> Verdict:
         return refuse(call, f"A person denied exactly this call of {tool}. Do not propose it again.")
     if known is not None and known.became is Became.FAILED:
         return refuse(call, f"Exactly this call of {tool} failed, and would fail again. Continue without it.")
-    noes = [entry for entry in ledger.values() if entry.tool == tool and entry.became is Became.DENIED]
+    entries = [entry for entry in ledger.values() if entry.tool == tool]
+    noes = [entry for entry in entries if entry.became is Became.DENIED]
     if len({entry.action_id for entry in noes}) > 1:
         return refuse(call, f"A person has said no to {tool} twice. Do not call it again.")
     if not noes or call.spec.read_only:
@@ -142,7 +144,8 @@ def repeat(call: CheckedCall) -> Verdict:
         return GO
     moment = datetime.fromtimestamp(known.at / 1000, UTC)
     end = "succeeded" if known.became is Became.DONE else "may have taken effect"
-    before = f"The same call of {known.tool} was made at {moment:%Y-%m-%d %H:%M} UTC ({known.action_id}) and {end}."
+    when = f"at {moment:%Y-%m-%d %H:%M} UTC ({known.action_id})"
+    before = f"The same call of {known.tool} was made {when} and {end}."
     match limits.treatment(call.work.world.policy.repeated_effects, call.spec.name):
         case Treatment.ALLOW:
             return GO
@@ -156,8 +159,9 @@ def stuck(call: CheckedCall) -> Verdict:
     """The third equal call in a row that would bring the same receipt."""
     work, spec = call.work, call.spec
     last = work.run[call.index].actions
-    row = [work.actions.get(work.action_id(call.index, number)) for number in (last - 1, last)]
-    receipts = [_receipt(action) for action in row if action is not None and _is_equal(call, action)]
+    names = [work.action_id(call.index, number) for number in (last - 1, last)]
+    row = [work.actions[name] for name in names if name in work.actions]
+    receipts = [_receipt(action) for action in row if _is_equal(call, action)]
     if spec.repeats or len(receipts) < 2 or receipts[0] != receipts[1]:
         return GO
     words = (

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -26,7 +27,9 @@ _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, 
 
 def with_effects(spec: ToolSpec) -> bool:
     """Whether a call may change something. The built-in tools change nothing, and nothing does an agent by itself."""
-    return not spec.read_only and spec.name not in BUILT_IN and spec.kind is not ToolKind.AGENT
+    if spec.read_only or spec.name in BUILT_IN:
+        return False
+    return spec.kind is not ToolKind.AGENT
 
 
 def in_scope(spec: ToolSpec, task: Task) -> bool:
@@ -68,18 +71,22 @@ def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
 
 def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[str, ...]:
     """The names of the tools that a prompt for this step should offer, sorted."""
-    return tuple(sorted(name for name, spec in tools.items() if _is_offered(step, spec, mode, task)))
+    names = [name for name, spec in tools.items() if _is_offered(step, spec, mode, task)]
+    return tuple(sorted(names))
 
 
 def inside(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
     """The tools that a call of a skill or an agent may call, those of its skills included."""
-    return (*spec.inside, *reached(_called(spec), lambda name: _called(tools.get(name))))
+    of_skills = reached(_called(spec), lambda name: _called(tools.get(name)))
+    return (*spec.inside, *of_skills)
 
 
 def _called(spec: ToolSpec | None) -> list[str]:
     """The tools that the steps of a skill call."""
-    steps = () if spec is None or spec.plan is None else spec.plan.steps
-    return [call.tool for step in steps for call in step.actions]
+    if spec is None or spec.plan is None:
+        return []
+    actions = chain.from_iterable(step.actions for step in spec.plan.steps)
+    return [call.tool for call in actions]
 
 
 def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +106,8 @@ def call_form(spec: ToolSpec) -> str:
 
 def _placeholder(name: str, schema: Any) -> Any:
     about = schema if isinstance(schema, dict) else {}
-    kind, text = str(about.get("type")), f"<{name}>"
+    kind = str(about.get("type"))
+    text = f"<{name}>"
     if "enum" in about:
         return OR.join(map(str, about["enum"]))
     return [text] if kind == "array" else _PLACEHOLDERS.get(kind, text)
@@ -118,7 +126,9 @@ class PlanFault:
     message: str
 
     def __str__(self) -> str:
-        return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
+        if self.step_id is None:
+            return self.message
+        return f"step {self.step_id!r}: {self.message}"
 
 
 def task_fault(task: Task) -> str | None:
@@ -182,8 +192,8 @@ def _tool_fault(name: str, tools: Tools) -> str | None:
 
 def unknown(name: str, tools: Tools) -> str:
     """Why a name is no tool's, with those that there are."""
-    names = sorted(known for known, spec in tools.items() if not spec.internal)
-    return f"no tool is called {name!r}; there are: {listed(names)}"
+    names = [known for known, spec in tools.items() if not spec.internal]
+    return f"no tool is called {name!r}; there are: {listed(sorted(names))}"
 
 
 def _promise_faults(step: Step) -> Iterator[str]:
@@ -235,10 +245,12 @@ def _shape_faults(plan: Plan, most: int) -> list[PlanFault]:
     if not plan.steps:
         faults.append(PlanFault(None, "the plan has no steps"))
     if len(plan.steps) > most:
-        faults.append(PlanFault(None, f"the plan has {len(plan.steps)} steps; at most {most} are allowed"))
+        words = f"the plan has {len(plan.steps)} steps; at most {most} are allowed"
+        faults.append(PlanFault(None, words))
     waits = {step.id: step.dependencies for step in plan.steps}
     times = Counter(step.id for step in plan.steps)
-    faults += [PlanFault(name, "another step has the same id") for name in times if times[name] > 1]
+    twice = [name for name in times if times[name] > 1]
+    faults += [PlanFault(name, "another step has the same id") for name in twice]
     for name, dependencies in waits.items():
         strange = [other for other in dependencies if other not in waits]
         faults += [PlanFault(name, f"depends on {other!r}, which is not a step of the plan") for other in strange]

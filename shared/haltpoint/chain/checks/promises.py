@@ -102,7 +102,8 @@ def _promises(work: Work, step: Step, wanted: set[str]) -> bool:
 
 def leave_out(work: Work, index: int, reason: str) -> None:
     """A step ends without what is due in it: keep why."""
-    work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in missing(work, index))
+    due = missing(work, index)
+    work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in due)
 
 
 def not_done(work: Work) -> tuple[NotDone, ...]:
@@ -125,7 +126,8 @@ def is_unfinished(work: Work) -> bool:
     """Whether a promise was left out, or a step of a literal plan."""
     if work.origin is PlanOrigin.LITERAL:
         return any(run.status is not StepStatus.COMPLETED for run in work.run)
-    return bool(_left_out(work)) or any(missing(work, index) for index in range(len(work.run)))
+    steps = range(len(work.run))
+    return bool(_left_out(work)) or any(missing(work, index) for index in steps)
 
 
 def _left_out(work: Work) -> list[LeftOut]:
@@ -149,7 +151,8 @@ def _not_reached(work: Work) -> list[NotDone]:
 
 
 def _line(work: Work, tools: Promise, why: WhyNot, reason: str) -> NotDone:
-    says = OR.join(deed_words(work.world.spec(tool), "{}").says for tool in tools)
+    words = [deed_words(work.world.spec(tool), "{}") for tool in tools]
+    says = OR.join(line.says for line in words)
     return NotDone(tool=OR.join(tools), says=says, why=why, message=reason)
 
 
@@ -188,7 +191,8 @@ def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
 
 def last_error(work: Work, index: int) -> Action | None:
     """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing is neither."""
-    receipts = [action for action in work.actions.values() if action.step == index and _is_receipt(action)]
+    own = [action for action in work.actions.values() if action.step == index]
+    receipts = filter(_is_receipt, own)
     last = max(receipts, key=lambda action: action.number, default=None)
     if last is None or last.error is None or _is_reading(work, last):
         return None
@@ -210,8 +214,11 @@ def _may_be_left(work: Work, index: int) -> bool:
     if is_optional or work.people.heard is Heard.ANSWER:
         return True
     before = reached([index], lambda step: work.graph.dependencies[step])
-    readings = [action for action in work.actions.values() if action.step in before and _is_reading(work, action)]
-    return bool(readings) and (not work.run[index].strikes or any(map(_is_empty, readings)))
+    receipts = [action for action in work.actions.values() if action.step in before]
+    readings = [action for action in receipts if _is_reading(work, action)]
+    if work.run[index].strikes:
+        return any(map(_is_empty, readings))
+    return bool(readings)
 
 
 def _is_reading(work: Work, action: Action) -> bool:
@@ -224,5 +231,6 @@ def _is_reading(work: Work, action: Action) -> bool:
 
 def _is_empty(reading: Action) -> bool:
     """Whether a reading has found nothing: there is no value in its data."""
-    scalars = [value for _, value in walk(read_json(reading.data)) if not isinstance(value, dict | list)]
-    return not reading.satisfies or not any(scalars)
+    values = [value for _, value in walk(read_json(reading.data))]
+    is_filled = any(value for value in values if not isinstance(value, dict | list))
+    return not reading.satisfies or not is_filled

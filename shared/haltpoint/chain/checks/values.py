@@ -161,7 +161,8 @@ def about(tool: str, value: Marked, source: Source) -> Reason:
     """The reason to ask about one value, with what will happen."""
     kept = value.value[:_LONGEST_VALUE] if isinstance(value.value, str) else value.value
     shown = write_text(kept)
-    shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
+    if len(shown) > _WIDTH:
+        shown = f"{shown[: _WIDTH - 1]}…"
     words = f"{tool} will run with {value.place} = {shown}. {_WHY[source.source]}"
     return Reason(kind=ReasonKind.TARGET, words=words, parameter=value.place, value=kept, source=source)
 
@@ -193,8 +194,9 @@ def _parameter(place: str) -> str:
 def _is_granted(call: CheckedCall, value: Marked) -> bool:
     parameter = _parameter(value.place)
     for grant in call.work.people.granted:
-        is_here = grant.tool == call.spec.name and grant.parameter in (None, parameter)
-        if is_here and grant.value in (None, value.form):
+        if grant.tool != call.spec.name or grant.parameter not in (None, parameter):
+            continue
+        if grant.value in (None, value.form):
             return True
     return False
 
