@@ -18,7 +18,7 @@ from haltpoint.chain.model.references import (
     Reference,
     covers,
     is_below,
-    parse_path,
+    path_of,
     path_text,
     references,
     replaced_at,
@@ -129,13 +129,9 @@ def _feeds(plan: Plan, tools: Tools) -> Iterator[_Feed]:
     for name, place, source in _references(plan):
         tool = tools.get(name, ToolSpec(name=name))
         for mark in (*tool.provenance, *tool.targets):
-            marked = _path(mark)
+            marked = path_of(mark)
             if covers(marked, place):
                 yield _Feed(tool, mark, source, (*source.path, *marked[len(place) :]))
-
-
-def _path(mark: str) -> Path:
-    return parse_path(mark) or (mark,)
 
 
 def _wrong_marks(spec: ToolSpec, plan: Plan, tools: Tools) -> Iterator[str]:
@@ -167,5 +163,5 @@ def _is_foreign(source: Reference, plan: Plan, tools: Tools) -> bool:
     """Whether strangers write what a reference takes, or a part of it."""
     called = (call.tool for step in plan.steps if step.id == source.step for call in step.actions)
     specs = [tools[name] for name in called if name in tools]
-    marks = [("data", *(parse_path(mark) or ())) for tool in specs for mark in tool.foreign]
+    marks = [("data", *(parsepath_of(mark) or ())) for tool in specs for mark in tool.foreign]
     return any(covers(mark, source.path) for mark in marks)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
 from haltpoint.chain.model.canonical import form
-from haltpoint.chain.model.references import KEYS, Path, parse_path, path_text, replaced_at, scalars_at, write_text
+from haltpoint.chain.model.references import KEYS, Path, path_of, path_text, replaced_at, scalars_at, write_text
 from haltpoint.chain.model.schemas import declared
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -64,8 +64,7 @@ def marked_values(spec: ToolSpec, arguments: Any) -> Iterator[Marked]:
 
 def values_at_mark(arguments: Any, mark: str) -> Iterator[Marked]:
     """The values at one marked place."""
-    marked = parse_path(mark) or (mark,)
-    return (Marked(mark, path, value) for path, value in scalars_at(arguments, marked))
+    return (Marked(mark, path, value) for path, value in scalars_at(arguments, path_of(mark)))
 
 
 def _is_default(spec: ToolSpec, value: Marked) -> bool:
