@@ -155,7 +155,7 @@ def _has_origins(spec: ToolSpec, feed: _Feed) -> bool:
 
 
 def _is_marked(spec: ToolSpec, feed: _Feed) -> bool:
-    marks = map(_path, (*spec.targets, *spec.provenance))
+    marks = map(path_of, (*spec.targets, *spec.provenance))
     return any(is_below(mark, feed.path) for mark in marks)
 
 
@@ -163,5 +163,5 @@ def _is_foreign(source: Reference, plan: Plan, tools: Tools) -> bool:
     """Whether strangers write what a reference takes, or a part of it."""
     called = (call.tool for step in plan.steps if step.id == source.step for call in step.actions)
     specs = [tools[name] for name in called if name in tools]
-    marks = [("data", *(parsepath_of(mark) or ())) for tool in specs for mark in tool.foreign]
+    marks = [("data", *(parse_path(mark) or ())) for tool in specs for mark in tool.foreign]
     return any(covers(mark, source.path) for mark in marks)
