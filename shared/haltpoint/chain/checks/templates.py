@@ -18,6 +18,7 @@ from haltpoint.chain.model.references import (
     Reference,
     covers,
     is_below,
+    parse_path,
     path_of,
     path_text,
     references,
