@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint import hook
-from haltpoint.chain.checks.bounds import bounds_of
 from haltpoint.chain.model.limits import treatment, without_blocked
-from haltpoint.contracts.policy import Pattern, PolicyFile, Targets, Treatment
+from haltpoint.contracts.policy import PolicyFile, Targets, Treatment
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file, settings_sources
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
 from haltpoint_executor.world import policy_of
-from haltpoint_tool_worker.hooks.builtin import applies
 
 PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
 
@@ -38,49 +35,13 @@ def refused(tmp_path: Path, said: str | bytes) -> str:
 
 def test_the_example_of_the_page_loads(example: Path) -> None:
     file = policy_file.read(example)
-    policy = policy_of(LimitSettings(), file)
-    ids = [one.id for one in policy.patterns]
-    assert ids == [
-        "ask-first",
-        "ask-first-german",
-        "file-write",
-        "database-search",
-        "skill-run",
-        "skill-analyze",
-        "deploy",
-        "open-plan",
-        "freeze",
-    ]
-    assert policy.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
+    shipped = [pattern.id for pattern in policy_file.read(None).patterns]
+    assert [pattern.id for pattern in file.patterns] == [*shipped, "deploy", "open-plan", "freeze"]
+    assert file.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
     assert (file.targets.add, file.targets.remove) == (("wallet*", "room"), ("user",))
-    assert (
-        policy.messages.escalate.format(expected_tools="x", count=3)
-        == "The model did not use x, 3 times. Please decide."
-    )
-    assert [one.id for one in file.approvals] == ["regulars", "refunds", "too-much", "strangers-words"]
-    assert policy.sourced == ("send_*",)
-    for amount, to, found in (
-        (50, "x", []),
-        (100, "x", ["refunds"]),
-        (100, "ann@example.com", ["regulars", "refunds"]),
-    ):
-        call = hook.Call("refund_order", {"amount": amount, "to": to})
-        assert [rule.id for rule in file.approvals[:3] if applies(rule, call, None)] == found
-    served = ("deploy_shop", "WritePlanTool_begin")
-    assert said_of(policy.patterns, "Please deploy the shop", "", served) == [("require", "deploy", ("deploy_shop",))]
-    plans = [("require", "open-plan", ("WritePlanTool_begin",))]
-    assert said_of(policy.patterns, "finish it", "write_plan", served) == plans
-    assert said_of(policy.patterns, "finish it", "chat", served) == []
-    written = said_of(policy.patterns, "Write it to a file", "", ("write_file",))
-    assert written == [("require", "file-write", ("write_file",))], "the example sets it on"
-
-
-def said_of(
-    patterns: tuple[Pattern, ...], goal: str, session: str, served: tuple[str, ...]
-) -> list[tuple[str, str | None, tuple[str, ...]]]:
-    """What the patterns of a file find in a goal."""
-    bounds = bounds_of(patterns, goal, session, served, ())
-    return [(does.value, bound.pattern, bound.tools) for does, bound in bounds]
+    assert file.messages.escalate == "The model did not use {expected_tools}, {count} times. Please decide."
+    assert [rule.id for rule in file.approvals] == ["regulars", "refunds", "too-much", "strangers-words"]
+    assert policy_of(LimitSettings(), file).sourced == ("send_*",)
 
 
 def test_without_a_file_the_defaults_count() -> None:

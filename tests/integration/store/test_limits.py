@@ -68,16 +68,6 @@ async def test_e6_a_moment_that_is_near_is_waited_for_by_the_worker(limits: Limi
         assert second - first >= 0.09  # the two clocks are not one
 
 
-async def test_e6_who_has_rested_goes_before_those_who_come_first(limits: LimitStore) -> None:
-    spec = tool(rate(1))
-    assert (await ask(limits, spec, 1)).turn is Turn.GO
-    rested = await ask(limits, spec, 2)
-    assert rested.turn is Turn.REST
-    await asyncio.sleep(rested.seconds)
-    newcomer, back = await ask(limits, spec, 3), await ask(limits, spec, 2)
-    assert (newcomer.turn, back.turn) == (Turn.REST, Turn.GO)
-
-
 async def test_e6_who_would_come_too_late_does_not_make_others_wait(limits: LimitStore) -> None:
     spec = tool(rate(1, 60.0))
     assert (await ask(limits, spec, 0)).turn is Turn.GO

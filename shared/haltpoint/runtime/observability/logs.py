@@ -90,7 +90,9 @@ def ids(
     *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
 ) -> dict[str, str]:
     """What `about` adds to a line."""
-    given = {"chain": chain, "step": step, "action": action, "trace": trace and trace.split("-")[1]}
+    given = {"chain": chain, "step": step, "action": action}
+    if trace:
+        given["trace"] = trace.split("-")[1]
     return {key: value for key, value in given.items() if value}
 
 

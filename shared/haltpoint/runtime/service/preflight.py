@@ -93,11 +93,12 @@ async def _config(redis: Redis, name: str) -> str | None:
 async def _commands(redis: Redis) -> Check:
     known = {_text(name) for name in await redis.command_list()}
     missing = [name.upper() for name in _COMMANDS if name not in known]
+    has = f"no {', '.join(missing)}" if missing else "all commands"
     return Check(
         "server",
         "HP-011",
         not missing,
-        "the server has all commands" if not missing else f"the server has no {', '.join(missing)}",
+        f"the server has {has}",
         "Redis 7.0 and Valkey 7.2 or newer have them",
         "Use a newer server",
         vital=True,
@@ -179,26 +180,20 @@ async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
 
 
 async def _library(redis: Redis) -> Check:
+    what = f"the function library {library.NAME} is loaded"
+    why = "it was never loaded, or another version of Haltpoint loaded it"
+    ok = True
     try:
         await library.check(redis)
-        what = f"the function library {library.NAME} is loaded"
     except library.LibraryError as error:
-        what = str(error).partition(";")[0]
-        return Check(
-            "functions",
-            "HP-014",
-            ok=False,
-            what=what,
-            why="it was never loaded, or another version of Haltpoint loaded it",
-            fix="Run: haltpoint init",
-            vital=True,
-        )
-    return Check("functions", "HP-014", ok=True, what=what)
+        what, _, _ = str(error).partition(";")
+        ok = False
+    return Check("functions", "HP-014", ok, what, why, "Run: haltpoint init", vital=True)
 
 
 async def _partitions(redis: Redis, topology: Topology) -> Check:
     stored = await redis.hget(topology.key(0, "deployment"), "partitions")
-    theirs = int(stored) if stored is not None else topology.partitions
+    theirs = int(stored or topology.partitions)
     error = other_partitions(theirs, topology.partitions)
     return Check("partitions", error.code, theirs == topology.partitions, error.what, error.why, error.fix, vital=True)
 
@@ -217,16 +212,10 @@ async def _groups(redis: Redis, topology: Topology) -> Check:
             key = topology.key(partition, stream.value)
             if not await _has_group(redis, key, GROUP[stream].value):
                 missing.append(key)
-    return Check(
-        "groups",
-        "HP-015",
-        not missing,
-        "all streams have their groups"
-        if not missing
-        else f"{', '.join(missing[:3])} and {len(missing)} in all lack a group",
-        "no service would read their messages",
-        "Run: haltpoint init",
-    )
+    what = "all streams have their groups"
+    if missing:
+        what = f"{', '.join(missing[:3])} and {len(missing)} in all lack a group"
+    return Check("groups", "HP-015", not missing, what, "no service would read their messages", "Run: haltpoint init")
 
 
 async def _has_group(redis: Redis, key: str, group: str) -> bool:

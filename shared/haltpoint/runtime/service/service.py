@@ -172,8 +172,7 @@ class Service:
         _log.info("stopping", instance=self.instance)
         self._ready = False
         self.stopping.set()
-        await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
-        self._subscriptions.clear()
+        await self._stop_reading()
         if self._error is not None:
             raise self._error
 
@@ -181,10 +180,15 @@ class Service:
         """Leave: no heartbeat, no reading, no connection. Called by `running`."""
         self._ready = False
         await end(*self._tasks)
-        await asyncio.gather(*(each.stop() for each in self._subscriptions), return_exceptions=True)
+        await self._stop_reading()
         with suppress(*UNREACHABLE, RedisError):
             await self._presence.leave(self.redis)
         await self.calls.aclose()
+
+    async def _stop_reading(self) -> None:
+        stops = [subscription.stop() for subscription in self._subscriptions]
+        await asyncio.gather(*stops, return_exceptions=True)
+        self._subscriptions.clear()
 
     async def _heartbeat(self) -> None:
         await self._presence.renew(self.redis, self.about)
