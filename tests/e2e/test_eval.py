@@ -36,9 +36,9 @@ def run(tmp_path: Path, *words: str, **variables: str) -> dict[str, dict[str, An
 
 
 def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None:
-    measured = run(tmp_path, "--mode", "strict", "--chains", str(3 * len(KINDS)))
+    measured = run(tmp_path, "--mode", "strict", "--chains", str(2 * len(KINDS)))
     strict = measured["strict"]
-    assert strict["chains"] == 3 * len(KINDS)
+    assert strict["chains"] == 2 * len(KINDS)
     assert strict["clarification_success"] == strict["without_question"] == 1.0
     assert {name: strict[name] for name in NONE} == dict.fromkeys(NONE, 0)
     assert strict["strikes_mean"] > 0
@@ -47,9 +47,9 @@ def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None
 
 def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the_same(tmp_path: Path) -> None:
     kinds = "claim_without_call invented_ids send_before_choice hijacked repeats_effect ignores_condition"
-    words = ("--kinds", *kinds.split(), "--chains", "48")
-    first = run(tmp_path, "--mode", "off", "strict", *words)
-    again = run(tmp_path, "--mode", "off", *words)
+    words = ("--kinds", *kinds.split())
+    first = run(tmp_path, "--mode", "off", "strict", *words, "--chains", "24")
+    again = run(tmp_path, "--mode", "off", *words, "--chains", "12")
     del first["off"]["seconds_mean"], again["off"]["seconds_mean"]
     assert first["off"] == again["off"]
     assert first["off"]["clarification_success"] < 1

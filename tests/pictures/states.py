@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from haltpoint.chain.model.statuses import WAITING, ChainStatus
+from haltpoint.chain.model.state import WAITING
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.replay import matrix
 from tests.pictures.svg import arrow, box, picture, text
 

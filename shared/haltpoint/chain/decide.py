@@ -45,8 +45,8 @@ from typing import Any, Final
 from haltpoint.chain.handlers import answers, results, thoughts
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Next
-from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.statuses import WAITING, ChainStatus
+from haltpoint.chain.model.state import WAITING, Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns import scheduling
 from haltpoint.contracts.events import (

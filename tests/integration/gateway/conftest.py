@@ -14,8 +14,8 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Ask, Decision
-from haltpoint.chain.model.state import Chain, End, OpenRequest, StepRun
-from haltpoint.chain.model.statuses import WAITING, ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import WAITING, Chain, End, OpenRequest, StepRun
+from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType

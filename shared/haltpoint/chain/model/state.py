@@ -26,6 +26,16 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
+WAITING: dict[RequestKind, ChainStatus] = {
+    RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
+    RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
+    RequestKind.INPUT: ChainStatus.AWAITING_INPUT,
+    RequestKind.ESCALATION: ChainStatus.ESCALATED,
+    RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
+    RequestKind.LEAVE_OUT: ChainStatus.ESCALATED,
+}
+"""A waiting state is that of the oldest open request."""
+
 
 class StepRun(Struct, gc=False):
     """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of its own."""

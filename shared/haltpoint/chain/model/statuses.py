@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-from haltpoint.contracts.people.humans import RequestKind
-
 
 class ChainStatus(StrEnum):
     """The states of a chain. The last three are final; the four before them wait for a person."""
@@ -22,17 +20,6 @@ class ChainStatus(StrEnum):
     def __init__(self, value: str) -> None:
         self.final = value in ("completed", "failed", "cancelled")
         """Whether nothing can change any more."""
-
-
-WAITING: dict[RequestKind, ChainStatus] = {
-    RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
-    RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
-    RequestKind.INPUT: ChainStatus.AWAITING_INPUT,
-    RequestKind.ESCALATION: ChainStatus.ESCALATED,
-    RequestKind.IN_DOUBT: ChainStatus.ESCALATED,
-    RequestKind.LEAVE_OUT: ChainStatus.ESCALATED,
-}
-"""A waiting state is that of the oldest open request."""
 
 
 class StepStatus(StrEnum):

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.model.outputs import Ask, Record, Withdraw
-from haltpoint.chain.model.state import Action, OpenRequest
-from haltpoint.chain.model.statuses import WAITING, ActionStatus, StepStatus
+from haltpoint.chain.model.state import WAITING, Action, OpenRequest
+from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
