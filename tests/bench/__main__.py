@@ -164,7 +164,7 @@ def table(figures: Figures) -> Table:
             f"{figures['answer_p50_ms']} ({figures['floor_hop_ms']})",
             "",
         ),
-        ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "1,700"),
+        ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "1,600"),
         ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
         ("three reads of 200 ms side by side, share of the time", f"{figures['three_reads_share']:.3f}", "0.34"),
         ("ten no-op calls side by side, beside one", f"{figures['ten_beside_one']:.2f}", "2.50"),

@@ -115,11 +115,12 @@ def check_what_waits(chain: Chain, walk: Walk) -> None:
         waits = [one for one in waits if not isinstance(one, Think)]
     assert waits or next_due(chain) < chain.deadline
     assert all(chain.runs[one.step].status is StepStatus.WAITING for one in chain.requests if one.step >= 0)
+    steps = () if chain.plan is None else chain.plan.steps
     for index, run in enumerate(chain.runs):
         if run.status is StepStatus.COMPLETED and (
             chain.origin is PlanOrigin.LITERAL or chain.task.mode is Mode.STRICT
         ):
-            kept = (1 << len(chain.graph.promises[index])) - 1
+            kept = (1 << len(steps[index].promised)) - 1
             assert run.receipts & kept == kept
         if run.status is StepStatus.IN_PROGRESS:
             assert all(chain.runs[one].status.done for one in chain.graph.dependencies[index])

@@ -166,16 +166,9 @@ def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
 
 
 def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
-    tools = {
-        name: ToolSpec(name=name) for name in ("finalize_plan", "FINALIZE_PLAN", "fin\u0430lize_plan", "finalize", "x")
-    }
-    told = without_blocked(tools, ["finalize_plan"])
-    assert [name for name, spec in told.items() if spec.internal] == [
-        "finalize_plan",
-        "FINALIZE_PLAN",
-        "fin\u0430lize_plan",
-    ]
-    assert without_blocked(tools, ["finalize_pl\u200ban"])["finalize_plan"].internal
+    tools = {name: ToolSpec(name=name) for name in ("finalize_plan", "FINALIZE_PLAN", "finalize-plan", "finalize", "x")}
+    told = without_blocked(tools, ["finalizePlan"])
+    assert [name for name, spec in told.items() if spec.internal] == ["finalize_plan", "FINALIZE_PLAN", "finalize-plan"]
     assert without_blocked(tools, ()) == tools
 
 

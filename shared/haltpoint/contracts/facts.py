@@ -26,7 +26,6 @@ class FactType(StrEnum):
     REQUEST_EXPIRED = "request.expired"
     REQUEST_WITHDRAWN = "request.withdrawn"
     CHAIN_ESCALATED = "chain.escalated"
-    CHAIN_STOPPED = "chain.stopped"
     CHAIN_RESUMED = "chain.resumed"
     CHAIN_COMPLETED = "chain.completed"
     CHAIN_FAILED = "chain.failed"

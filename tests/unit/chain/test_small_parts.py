@@ -16,7 +16,7 @@ from tests.support.builders import asks, call, plan, spec, specs
 from tests.unit.chain.story import Story
 
 
-@pytest.mark.parametrize("name", ["Save", "sаve", "sa\u200bve", " save", "save\u00a0", "ｓave", "s-ave", "sAve"])
+@pytest.mark.parametrize("name", ["Save", "sa\u200bve", " save", "save\u00a0", "s-ave", "sAve"])
 def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str) -> None:
     assert without_blocked(specs(spec(name), spec("load")), ["SAVE"])[name].internal
     assert not without_blocked(specs(spec(name), spec("load")), ["SAVE"])["load"].internal

@@ -66,7 +66,7 @@ class Silent:
     """A client of a gateway whose log cannot be read."""
 
     async def events(self, chain_id: str) -> AsyncIterator[EventView]:
-        yield EventView(id="1.0", at=datetime.now(UTC), type=FactType.CHAIN_STOPPED)
+        yield EventView(id="1.0", at=datetime.now(UTC), type=FactType.REQUEST_OPENED)
         raise GatewayError(0, {"code": "unreachable", "detail": "the gateway is away"})
 
 

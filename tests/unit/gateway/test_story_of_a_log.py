@@ -40,7 +40,7 @@ def about(number: int) -> dict[str, Any]:
 
 def asked(number: int) -> Facts:
     opened = {**ROUTE, "request_id": f"c1.r{number}"}
-    return [("request.opened", opened), ("chain.stopped", opened)]
+    return [("request.opened", opened)]
 
 
 def dropped(tool: str, reason: str = "routed") -> tuple[str, dict[str, Any]]:

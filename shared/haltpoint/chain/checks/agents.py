@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.bounds import found_in
 from haltpoint.chain.checks.plans import Tools, open_to_models, with_effects
 from haltpoint.chain.checks.promises import missing
-from haltpoint.chain.model.canonical import plain
 from haltpoint.chain.model.references import reached
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -304,7 +303,7 @@ def _fits(task: Task, rule: Rule) -> str | None:
     given = {name: task.context.get(name) for name in rule.context}
     if dumps(given, sort_keys=True) != dumps(rule.context, sort_keys=True):
         return None
-    return found_in(plain(task.goal), rule.match) if rule.match else "the context"
+    return found_in(task.goal, rule.match) if rule.match else "the context"
 
 
 def _skills_in(words: set[str], agent: Agent) -> list[str]:
@@ -313,5 +312,5 @@ def _skills_in(words: set[str], agent: Agent) -> list[str]:
 
 def _words(text: str) -> set[str]:
     """Its words, whatever their case and number; also C++ and C#."""
-    words = _WORD.findall(plain(text).casefold())
+    words = _WORD.findall(text.casefold())
     return {word.removesuffix("s") for word in words}

@@ -29,7 +29,7 @@ Promise = tuple[str, ...]
 
 def of_step(work: Work, index: int) -> tuple[Promise, ...]:
     """All that a step promises, in a fixed order."""
-    own = work.graph.promises[index]
+    own = work.steps[index].promised
     if work.origin is not PlanOrigin.REACT or work.bounds is None:
         return own
     return (*own, *(bound.tools for bound in work.bounds.required_tools))

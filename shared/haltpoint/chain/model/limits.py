@@ -9,7 +9,6 @@ from operator import add
 
 from msgspec import structs
 
-from haltpoint.chain.model.canonical import plain
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
@@ -125,11 +124,12 @@ def treatment(rules: Treatments, tool: str) -> Treatment:
 
 
 def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:
-    """The tools, with those internal that are blocked. Neither case, signs nor look-alikes make another name."""
-    names = set(map(_folded, blocked))
-    inside = {name: structs.replace(spec, internal=True) for name, spec in tools.items() if _folded(name) in names}
-    return {**tools, **inside}
+    """The tools, with those internal that are blocked. Neither case nor signs make another name."""
+    names = set(map(_letters, blocked))
+    inside = [name for name in tools if _letters(name) in names]
+    return {**tools, **{name: structs.replace(tools[name], internal=True) for name in inside}}
 
 
-def _folded(name: str) -> str:
-    return re.sub(r"[\W_]", "", plain(name)).casefold()
+def _letters(name: str) -> str:
+    """A name in one case, without signs."""
+    return re.sub(r"[\W_]", "", name).casefold()

@@ -261,8 +261,6 @@ class Graph(Struct, frozen=True, gc=False):
     """The steps to whose results it refers (`$from`)."""
     readers: Edges = ()
     """The steps that refer to its own."""
-    promises: tuple[tuple[tuple[str, ...], ...], ...] = ()
-    """The tools of each promise of a step (C3)."""
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -270,8 +268,7 @@ class Graph(Struct, frozen=True, gc=False):
         index = {step.id: number for number, step in enumerate(plan.steps)}
         dependencies = tuple([tuple([index[name] for name in step.dependencies]) for step in plan.steps])
         sources = _sources(plan, index)
-        promises = tuple([step.promised for step in plan.steps])
-        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources), promises)
+        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources))
 
 
 def _sources(plan: Plan, index: dict[str, int]) -> Edges:

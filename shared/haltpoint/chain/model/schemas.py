@@ -30,7 +30,7 @@ WIDTH: Final = 200
 
 _DIGITS: Final = 16
 _ABOUT_THE_OUTSIDE: Final = frozenset({"required", "type", "additionalProperties"})
-"""What is asked of an object whatever its members are."""
+"""Words about an object as a whole, whatever its members are."""
 _TYPES: Final[dict[Any, tuple[type, ...]]] = {
     "string": (str,),
     "integer": (int,),

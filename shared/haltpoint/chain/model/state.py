@@ -282,6 +282,13 @@ class OpenProposal:
     """The faults of the calls that are refused, by their place."""
 
 
+NO_STRIKES: Final = StrikeRow()
+NOT_PLANNED: Final = Planning()
+NOT_HEARD: Final = People()
+NOTHING_BELOW: Final = FromBelow()
+"""What is stored leaves these very values out."""
+
+
 class Chain(Struct, gc=False):
     """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms."""
 
@@ -329,13 +336,13 @@ class Chain(Struct, gc=False):
     """The id of the chain's own thought that is under way: no step's."""
     spent: Spent = Spent()
     """What it has used itself."""
-    below: FromBelow = FromBelow()
+    below: FromBelow = NOTHING_BELOW
     """What it has handed to agents, and what they have handed back."""
-    row: StrikeRow = StrikeRow()
+    row: StrikeRow = NO_STRIKES
     """The violations that are being counted."""
-    planning: Planning = Planning()
+    planning: Planning = NOT_PLANNED
     """How far its plan has come, while it has none."""
-    people: People = People()
+    people: People = NOT_HEARD
     """What persons have said."""
     bounds: ChainBounds | None = None
     """What the goal asks of tools, and says against them (C12)."""

@@ -99,7 +99,6 @@ def ask(work: Work, asked: Ask) -> None:
     name, kind = request_id(work.id, request.number), request.kind.value
     about = {"action_id": request.action_id} if request.action_id else {}
     work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind, **about)
-    work.tell(FactType.CHAIN_STOPPED, index, request_id=name, reason=kind)
 
 
 def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:

@@ -8,7 +8,7 @@ from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, ChainError, Failure, OpenRequest, StrikeRow
+from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure, OpenRequest
 from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
@@ -38,7 +38,7 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     index = action.step
     kept = keep(work, action)
     record(work, action)
-    work.row = StrikeRow()
+    work.row = NO_STRIKES
     if kept or not of_step(work, index):
         work.edit(index).strikes = 0
     if _says_complete(action) and work.origin is not PlanOrigin.REACT and not missing(work, index):

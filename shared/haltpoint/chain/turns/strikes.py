@@ -10,7 +10,7 @@ from haltpoint.chain.checks.plans import call_form, may_call
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.outputs import Ask, StepEnd
 from haltpoint.chain.model.schemas import SHOWN
-from haltpoint.chain.model.state import StrikeRow
+from haltpoint.chain.model.state import NO_STRIKES
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
@@ -84,7 +84,7 @@ def strikes_exhausted(work: Work, index: int | None) -> bool:
 
 def reset_strikes(work: Work, index: int | None) -> None:
     """A person has decided how to continue: the row is over, and a step has all its turns again."""
-    work.row = StrikeRow()
+    work.row = NO_STRIKES
     if index is not None:
         run = work.edit(index)
         run.strikes, run.proposals = 0, 0

@@ -16,6 +16,10 @@ from msgspec.structs import astuple, replace
 
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import (
+    NO_STRIKES,
+    NOT_HEARD,
+    NOT_PLANNED,
+    NOTHING_BELOW,
     Chain,
     Dropped,
     End,
@@ -45,30 +49,24 @@ from haltpoint.runtime.streams.wire import encode
 class StoredPlan(Strict):
     """What is stored with the plan, as it changes as rarely: fields of a chain, with their meanings there."""
 
-    begun: bool = True
-    """Whether the plan of the task, if it has one, was taken up."""
     plan: Plan | None = None
-    """None: the task's own, or there is none yet."""
+    """None: it is the task's own, which begins when there are steps, or there is none yet."""
     refused: dict[int, dict[int, Correction]] = field(default_factory=dict)
     """The calls of open proposals that are refused, by step and place."""
-    row: StrikeRow = StrikeRow()
-    planning: Planning = Planning()
-    people: People = People()
+    row: StrikeRow = NO_STRIKES
+    planning: Planning = NOT_PLANNED
+    people: People = NOT_HEARD
     bounds: ChainBounds | None = None
     left_out: tuple[LeftOut, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     ledger: Ledger = field(default_factory=dict)
-    below: FromBelow = FromBelow()
+    below: FromBelow = NOTHING_BELOW
     failing: Failure | None = None
     resting: dict[str, Rest] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
 
-    def carried_out(self, task: Task) -> Plan | None:
-        """The plan that the chain of this task carries out; None before it has one."""
-        return self.plan or (task.plan if self.begun else None)
 
-
-BESIDE_PLAN: Final = StoredPlan.__struct_fields__[3:]
+BESIDE_PLAN: Final = StoredPlan.__struct_fields__[2:]
 """The attributes of a chain that are stored with its plan."""
 _beside_plan: Final = attrgetter(*BESIDE_PLAN)
 
@@ -132,9 +130,8 @@ def changed_data(old: Chain, new: Chain) -> dict[Data, str]:
     changed: dict[Data, str] = {}
     if new.task is not old.task:
         changed[Data.TASK] = encode(new.task).decode()
-    same = new.plan is old.plan and _refused(new) == _refused(old)
-    if not same or _beside_plan(new) != _beside_plan(old):
-        stored = _stored(new)
+    stored = _stored(new)
+    if stored != _stored(old):
         changed[Data.PLAN] = encode(stored).decode()
     if new.end != old.end:
         changed[Data.END] = encode(new.end).decode()
@@ -147,9 +144,8 @@ def _refused(chain: Chain) -> dict[int, dict[int, Correction]]:
 
 def _stored(chain: Chain) -> StoredPlan:
     """A literal plan is in the task already."""
-    begun = chain.plan is not None or chain.task.plan is None
     plan = None if chain.origin is PlanOrigin.LITERAL else chain.plan
-    return StoredPlan(begun, plan, _refused(chain), *_beside_plan(chain))
+    return StoredPlan(plan, _refused(chain), *_beside_plan(chain))
 
 
 def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
@@ -168,9 +164,7 @@ def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
     task = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
     chain = Chain(chain_id, task, status=status, runs=decode_steps(head), **values)
     plan, end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
-    if plan is not None:
-        stored = stored_plan(plan)
-        chain = _with_plan(chain, stored)
+    chain = _with_plan(chain, stored_plan(plan))
     if end is not None:
         chain = replace(chain, end=end_of(end))
     return chain
@@ -180,7 +174,7 @@ def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
     beside = dict(zip(BESIDE_PLAN, _beside_plan(stored), strict=True))
     proposals = {index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()}
     chain = replace(chain, proposals=proposals, **beside)
-    plan = stored.carried_out(chain.task)
+    plan = stored.plan or (chain.task.plan if chain.runs else None)
     if plan is None:
         return chain
     return replace(chain, plan=plan, graph=Graph.of(plan))
@@ -205,18 +199,16 @@ def stored_plan(text: bytes | None) -> StoredPlan:
 
 
 def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
-    """The task with the goal that counts, and the plan that its chain carries out."""
-    if text is None:
-        return task, None
+    """The task with the goal that counts, and the plan that its chain carries out, once it has begun."""
     stored = stored_plan(text)
     goal = goal_in_full(task, stored.people.goal, stored.planning.answers)
-    return replace(task, goal=goal), stored.carried_out(task)
+    return replace(task, goal=goal), stored.plan or task.plan
 
 
 def action_ids(chain_id: str, plan: Plan, runs: Iterable[StepRun]) -> list[str]:
     """The ids of all actions of a chain, by how many each step has begun."""
     names: list[str] = []
-    for step, run in zip(plan.steps, runs, strict=True):
+    for step, run in zip(plan.steps, runs, strict=False):  # no step has begun before the chain has
         names += [action_id(chain_id, step.id, number) for number in range(1, run.actions + 1)]
     return names
 

@@ -122,7 +122,7 @@ def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogL
         id=chain_id,
         head=texts(head),
         task=task,
-        plan=plan,
+        plan=plan if runs else None,
         kept=stored_plan(written),
         runs=runs,
         end=json.loads(data.get(Data.END.encode(), b"{}")),
