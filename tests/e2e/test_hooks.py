@@ -61,4 +61,4 @@ def test_h1_a_hook_asks_and_an_approval_runs_the_call(system: Running) -> None:
     assert system.command("answer", request["id"], "--approve").returncode == 0
     done = watched(system, stopped["id"])
     assert done["steps"][0]["result"] == {"delivered": "far Thule", "confirmed": True, "signed": True}
-    assert hooks_of(done) == ["far_away approved", *ALLOWED[1:]]
+    assert hooks_of(done) == ["far_away ask", *ALLOWED[1:]]

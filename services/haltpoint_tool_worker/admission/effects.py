@@ -47,28 +47,28 @@ _ADVICE: Final = (
 
 @value
 class Effect:
-    """The effect of one call: its name, and the same in words. `first` is an earlier call of it,
-    whose effect is free again, or (`asked`) that a person has to allow to be repeated.
+    """The effect of one call: its name, and the same in words. `first` is an earlier call of it, and
+    `again` the same one where a person has to allow that it is repeated.
     """
 
     digest: str
     words: str
     first: Prior | None = None
-    asked: bool = False
+    again: Prior | None = None
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """What a person is to know."""
-        if self.first is None or not self.asked:
+        if self.again is None:
             return ()
-        words = f"{_told(self.words, self.first)} Make it again?"
+        words = f"{_told(self.words, self.again)} Make it again?"
         return (Reason(kind=ReasonKind.REPEAT, words=words),)
 
     def bind(self, seen: Shown) -> Shown:
         """What a person sees of the call, bound to the earlier one: their yes holds for no other."""
-        if self.first is None or not self.asked:
+        if self.again is None:
             return seen
-        digest = digest_of_preview(f"{seen.digest} {self.first.reservation.owner}")
+        digest = digest_of_preview(f"{seen.digest} {self.again.reservation.owner}")
         return Shown(seen.text, digest)
 
 
@@ -110,12 +110,14 @@ class EffectKeys:
             return self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
             return _denied(spec, effect, first)
-        return replace(effect, first=first, asked=True)
+        return replace(effect, first=first, again=first)
 
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> Reading | None:
         """Reserve the effect for the call; or the result of a call that came too late, and rests."""
         over = None if effect.first is None else effect.first.reservation
-        job.effect = await self._store.reserve(effect.digest, job.request.action_id, seconds, over, keep=effect.asked)
+        job.effect = await self._store.reserve(
+            effect.digest, job.request.action_id, seconds, over, keep=effect.again is not None
+        )
         if job.effect is not None:
             return None
         return self._rests(job, spec, "another call of it began first")

@@ -15,6 +15,7 @@ from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, SourceKind
+from haltpoint.contracts.results import HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx
 from haltpoint.tools.hooks import Hook
@@ -100,6 +101,9 @@ class Judges:
             return None
         origin = in_words(spec.provenance[place])
         words = f"its {place} must come from {origin}, and no result of this chain holds the value"
+        changed = [hook.name for hook in case.records if hook.verdict is HookVerdict.MODIFY]
+        if changed:
+            words += f" that it has since {', '.join(changed)} changed the arguments"
         case.records.append(builtin.refused_by(builtin.PROVENANCE))
         return case.refused(not_called(spec.name, words))
 
@@ -141,7 +145,6 @@ class Judges:
         arguments = from_json(case.text)
         case.approved = digest_of(request.action_id, request.tool, arguments, case.shown.digest)
         if request.approval is not None and request.approval.digest == case.approved:
-            case.approve()
             return None
         if request.approval is not None:
             case.reasons = (*case.reasons, _changed(case))

@@ -132,31 +132,20 @@ def _holds(condition: Condition, value: Any, source: Source | None) -> bool:
         return False
     if condition.in_ is not None and value not in condition.in_:
         return False
-    if condition.at_least is not None and _number(value) < condition.at_least:
+    if condition.at_least is not None and _as(int | float, value) < condition.at_least:
         return False
-    if condition.at_most is not None and _number(value) > condition.at_most:
+    if condition.at_most is not None and _as(int | float, value) > condition.at_most:
         return False
-    if condition.regex is not None and next(fits(condition.regex, _text(value)), None) is None:
+    if condition.regex is not None and next(fits(condition.regex, _as(str, value)), None) is None:
         return False
-    return condition.source is None or _kind(source) in condition.source
+    return condition.source is None or _as(Source, source).source in condition.source
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("it is no number")
+def _as(kind: Any, value: Any) -> Any:
+    """A value of this kind. Raises TypeError."""
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError("the two cannot be compared")
     return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("it is no text")
-    return value
-
-
-def _kind(source: Source | None) -> SourceKind:
-    if source is None:
-        raise TypeError("its source is not known")
-    return source.source
 
 
 def _values(value: Any, path: Path, at: Path = ()) -> Iterator[tuple[Path, Any]]:

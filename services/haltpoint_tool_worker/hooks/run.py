@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
@@ -135,10 +134,6 @@ class PreHooks(Hearing):
         written = from_json(self.text)
         return rewritten(self.tool.spec, sources, self.proposed, written, SourceKind.HOOK)
 
-    def approve(self) -> None:
-        """A person has approved this very call: the questions are answered."""
-        self.records = [_approved(record) for record in self.records]
-
     def _act(self, by: Hook, answer: object) -> HookVerdict:
         if isinstance(answer, hook.Modify):
             return self._modify(by, answer)
@@ -233,15 +228,11 @@ def blocked_by(tool: Tool, by: Hook, answer: hook.Block) -> Reading:
         return refused(ErrorType.BLOCKED, _reason(by, answer.result))
     reading = read_result(tool, answer.result)
     failure = reading.failure
-    if failure is None or reading.in_doubt or not _is_result(answer.result):
+    if failure is None or reading.in_doubt:
         return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that is not an error"))
     if failure.malformed:
         return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that contradicts itself"))
     return read_failure(Failure(failure.fault, Cause.NO_EFFECT))
-
-
-def _is_result(value: object) -> bool:
-    return isinstance(value, ToolResult)
 
 
 def as_text(arguments: object) -> str:
@@ -257,12 +248,6 @@ def as_text(arguments: object) -> str:
     if too_deep(data):
         raise ValueError(f"they are nested deeper than {MAX_DEPTH}")
     return text
-
-
-def _approved(record: HookRecord) -> HookRecord:
-    if record.verdict is not HookVerdict.ASK:
-        return record
-    return msgspec.structs.replace(record, verdict=HookVerdict.APPROVED)
 
 
 def _reason(by: Hook, words: str) -> str:

@@ -164,15 +164,14 @@ class Confirmation(Contract):
 
 
 class HookVerdict(StrEnum):
-    """What became of a hook. `approved`: it asked, and a person had approved this very call. `passed` and `refused`: it
-    failed, and the call continued without it (open) or not at all (closed).
+    """What became of a hook. `passed` and `refused`: it failed, and the call continued without it
+    (open) or not at all (closed).
     """
 
     ALLOW = "allow"
     MODIFY = "modify"
     BLOCK = "block"
     ASK = "ask"
-    APPROVED = "approved"
     PASSED = "passed"
     REFUSED = "refused"
 

@@ -104,7 +104,8 @@ class Worker:
             )
             message = ToolRequested(id=request.action_id, source="test", subject="c", data=request)
             fields = {b"__data__": encode(message), b"__body__": b"{}"}
-            entries.append(Entry(STREAM, f"{time.time_ns() // 1_000_000}-{number}", fields, 1, time.monotonic()))
+            read_later = time.time_ns() // 1_000_000 + 60_000  # none has waited long, however slow the machine is
+            entries.append(Entry(STREAM, f"{read_later}-{number}", fields, 1, time.monotonic()))
         await self.handlers.handle(entries)
 
 

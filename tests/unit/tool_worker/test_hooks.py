@@ -256,7 +256,7 @@ def doubt() -> ToolResult[Any]:
     return door(ToolResult[Any]).validate_python({"success": False, "next_action": "error", "error": error})
 
 
-@pytest.mark.parametrize("result", [Ctx().ok({"sent": "ann"}), doubt(), {"success": False}])
+@pytest.mark.parametrize("result", [Ctx().ok({"sent": "ann"}), doubt()])
 async def test_c3_a_block_is_no_way_to_a_success(result: Any) -> None:
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block(result)))
     assert told.error.startswith("BLOCKED: ")
@@ -395,7 +395,7 @@ async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None
     told = await run_call("send_message", TO_ANN, pre(sure), approval=confirmation.digest)
     assert told.outcome.success
     assert SENT == [("ann: hi", True)]
-    assert told.hooks == [("check", "approved")]
+    assert told.hooks == [("check", "ask")]
 
 
 async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> None:
@@ -411,7 +411,7 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     assert asked.message == "It is 3 am there. Send anyway? And who pays?"
 
     told = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)
-    assert told.hooks == [("a", "approved"), ("b", "modify"), ("c", "approved")]
+    assert told.hooks == [("a", "ask"), ("b", "modify"), ("c", "ask")]
     assert SENT == [("ann: bye", True)]
     again = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)  # other arguments than were shown
     assert again.outcome.confirmation is not None
