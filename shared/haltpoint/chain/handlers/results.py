@@ -52,7 +52,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if not is_over and spec.plan is not None and not action.child and outcome.satisfies:
         return _begin_skill(work, action, spec, spec.plan)
     told = {} if outcome.error is None else {"error_type": outcome.error.error_type.value}
-    rest = None if is_over else rest_for(work, action, outcome)
+    rest = None if is_over or outcome.error is None else rest_for(work, action, outcome)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
         work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **told)

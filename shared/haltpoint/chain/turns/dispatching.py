@@ -180,13 +180,15 @@ def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Sour
 
 def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch:
     """The order to a worker, with the receipts in which it looks for the origins of values once more (H3)."""
-    origins = Known.of(work).origin_actions(spec) if _needs_origins(work, action, spec) else None
+    origins = None
+    if spec.provenance and _needs_origins(work, action):
+        origins = Known.of(work).origin_actions(spec)
     return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, **about)
 
 
-def _needs_origins(work: Work, action: Action, spec: ToolSpec) -> bool:
+def _needs_origins(work: Work, action: Action) -> bool:
     """Whether the values of a call need an origin at its worker, too: a model's in strict mode, unedited."""
     approval = work.approvals.get(action.id)
     is_edited = approval is not None and approval.proposed is not None
     is_models = work.origin is not PlanOrigin.LITERAL and not is_edited
-    return bool(spec.provenance) and is_models and work.mode(action.step) is Mode.STRICT
+    return is_models and work.mode(action.step) is Mode.STRICT

@@ -54,8 +54,9 @@ def end_step(work: Work, end: StepEnd) -> None:
     else:
         _fail_step(work, index, failure)
     name = work.steps[index].id
-    for request in withdraw(work, f"step {name!r} is over", index):
-        free(work, request)
+    if work.requests:
+        for request in withdraw(work, f"step {name!r} is over", index):
+            free(work, request)
     if failure is None or not _fails_chain(work, index):
         _open_dependants(work, index)
     else:

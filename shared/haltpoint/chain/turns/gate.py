@@ -68,6 +68,8 @@ def is_held(call: CheckedCall, *, asks: bool) -> bool:
     """
     work, spec = call.work, call.spec
     pending = _pending(work)
+    if not pending:
+        return False
     beside = [other for action, other in pending if action.step == call.index]
     others = [other for _, other in pending]
     if beside and (asks or not all(map(_only_reads, (spec, *beside)))):

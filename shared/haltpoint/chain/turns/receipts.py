@@ -41,13 +41,10 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     work.row = NO_STRIKES
     if kept or not of_step(work, index):
         work.edit(index).strikes = 0
-    if _says_complete(action) and work.origin is not PlanOrigin.REACT and not missing(work, index):
+    says_complete = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    if says_complete and work.origin is not PlanOrigin.REACT and not missing(work, index):
         return StepEnd(index)
     return end_of_calls(work, index)
-
-
-def _says_complete(action: Action) -> bool:
-    return action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
 
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:

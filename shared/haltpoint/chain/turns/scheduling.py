@@ -24,7 +24,7 @@ from haltpoint.chain.model.outputs import (
     Think,
 )
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.state import Failure
+from haltpoint.chain.model.state import Failure, OpenRequest
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
@@ -45,10 +45,15 @@ def advance(work: Work, wanted: Next | None) -> None:
             _carry_out(work, wanted)
         if work.status.final:
             return
-        expired = [request for request in work.requests if request.number in work.expired]
-        wanted = go_without(work, expired[0]) if expired else _next(work)
-        if wanted is None and not expired:
+        expired = _expired(work) if work.expired else None
+        wanted = _next(work) if expired is None else go_without(work, expired)
+        if wanted is None and expired is None:
             return
+
+
+def _expired(work: Work) -> OpenRequest | None:
+    """The first open question whose time is over."""
+    return next((request for request in work.requests if request.number in work.expired), None)
 
 
 def _carry_out(work: Work, wanted: Next) -> None:
@@ -130,7 +135,7 @@ def _next(work: Work) -> Next | None:
 
 def next_of(work: Work, index: int) -> Next | None:
     """What a step that has begun wants next, and may have; None: it has to wait."""
-    awake = _awake(work, index)
+    awake = _awake(work, index) if work.resting else None
     if awake is not None:
         return awake
     run = work.run[index]
@@ -169,14 +174,10 @@ def _through_gate(work: Work, index: int) -> Next | None:
     call = literal_call(work, index) if is_literal else None
     if call is not None and not isinstance(call, Failure) and is_held(call, asks=False):
         return None
-    _begin(work, index)
-    return _next_proposed(work, index) if call is None else _next_literal(work, index, call)
-
-
-def _begin(work: Work, index: int) -> None:
     if work.run[index].status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
         work.tell(FactType.STEP_STARTED, index)
+    return _next_proposed(work, index) if call is None else _next_literal(work, index, call)
 
 
 def _next_literal(work: Work, index: int, call: CheckedCall | Failure) -> Next | None:

@@ -38,7 +38,8 @@ def violate(work: Work, index: int | None, thought: str, faults: Sequence[Correc
     """Write the faults of one thought down. Where the model is held to its word they are one strike, of the step and of
     the chain, however many they are (D1). Where there is no step they are the plan's or the answer's.
     """
-    if work.mode(index) is Mode.STRICT:
+    is_held_to_it = work.mode(index) is Mode.STRICT
+    if is_held_to_it:
         _count(work, index)
     outside = "plan" if work.plan is None else "answer"
     place = outside if index is None else work.steps[index].id
@@ -49,6 +50,8 @@ def violate(work: Work, index: int | None, thought: str, faults: Sequence[Correc
         work.row = replace(work.row, case=case)
         told = {name: value for name, value in asdict(fault).items() if value is not None}
         told |= {"violation": fault.violation.value, "said": said, "strikes": work.row.count}
+        if not is_held_to_it:
+            told["counted"] = False
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
 
