@@ -231,7 +231,7 @@ def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list
     runs = decode_steps(head)
     ended = (
         (step.id, "" if run.status is StepStatus.COMPLETED else _REST_LEFT_OUT if run.last_ok else _LEFT_OUT, run)
-        for step, run in zip(steps, runs, strict=True)
+        for step, run in zip(steps, runs, strict=False)
         if run.status is StepStatus.SKIPPED
         or (run.status is StepStatus.COMPLETED and step.step_type is StepType.REASONING)
     )

@@ -55,6 +55,11 @@ def record(**changes: Any) -> ChainRecord:
     return ChainRecord(**{**whole, **changes})
 
 
+def test_a_plan_that_is_written_between_the_reads_of_a_chain_has_no_steps_yet() -> None:
+    view = view_of(record(runs=()))
+    assert (view.steps, view.summary) == ((), "No plan yet.")
+
+
 def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
     """While a question is open it is not sent, however long ago its moment was."""
     refused = ErrorInfo(ErrorType.RATE_LIMIT, "too many callers", retry_after=2)

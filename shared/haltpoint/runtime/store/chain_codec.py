@@ -206,7 +206,10 @@ def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
 
 
 def action_ids(chain_id: str, plan: Plan, runs: Iterable[StepRun]) -> list[str]:
-    """The ids of all actions of a chain, by how many each step has begun."""
+    """The ids of all actions of a chain, by how many each step has begun.
+
+    A commit may have come between the reads of the plan and of the runs: then there are fewer runs.
+    """
     names: list[str] = []
     for step, run in zip(plan.steps, runs, strict=False):  # no step has begun before the chain has
         names += [action_id(chain_id, step.id, number) for number in range(1, run.actions + 1)]

@@ -90,14 +90,10 @@ async def _read(redis: Redis, topology: Topology, name: str, services: Sequence[
         (seconds, us), resting, why, *streams = await pipe.execute()
     running = sum(pending["pending"] for pending in streams[1::2])
     waiting = max(0, sum(streams[0::2]) - running)
-    left_over = [service["left_over"] for service in services if name in _left_over(service)]
+    workers = [service for service in services if name in service.get("queues", ())]
+    left_over = sum(worker.get("left_over", 0) for worker in workers)
     now = seconds * 1000 + us / 1000
-    return QueueState(name, waiting, running, _resting(resting, why, now), sum(left_over))
-
-
-def _left_over(service: dict[str, Any]) -> Sequence[str]:
-    """The queues of a worker that says how many calls are left over."""
-    return service["queues"] if "left_over" in service else ()
+    return QueueState(name, waiting, running, _resting(resting, why, now), left_over)
 
 
 def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:

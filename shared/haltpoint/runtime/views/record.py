@@ -60,8 +60,9 @@ class ChainRecord:
 
     @property
     def steps(self) -> tuple[tuple[Step, StepRun], ...]:
-        """The steps of the plan with their runs; none before there is a plan."""
-        return tuple(zip(self.plan.steps, self.runs, strict=True)) if self.plan else ()
+        """The steps of the plan with their runs; none before there is a plan, or while it is being written."""
+        steps = self.plan.steps if self.plan else ()
+        return tuple(zip(steps, self.runs, strict=False))
 
     def spec(self, tool: str) -> ToolSpec:
         """The tool of this name; all that is known of one that no worker declares is its name."""
