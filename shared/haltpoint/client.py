@@ -24,8 +24,9 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView
-from haltpoint.contracts.views.deployment import AgentsView, StatsView, ToolView
+from haltpoint.contracts.views.deployment import AgentsView, StatsView
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.contracts.work.tasks import Task
@@ -233,9 +234,9 @@ class Client:
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
         return _read(RequestView, reply.content)
 
-    async def tools(self) -> tuple[ToolView, ...]:
+    async def tools(self) -> tuple[ToolSpec, ...]:
         """The catalogue, by name."""
-        return (await self._get(Page[ToolView], "/v1/tools")).items
+        return (await self._get(Page[ToolSpec], "/v1/tools")).items
 
     async def agents(self) -> AgentsView:
         """The agents of the file that counts for chains that begin, in its order, and the supervisor."""

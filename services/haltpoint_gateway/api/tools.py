@@ -1,11 +1,9 @@
 """Tools: what the workers have put into the catalogue."""
 
 from fastapi import APIRouter
-from msgspec import structs
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
-from haltpoint.contracts.views.deployment import ToolView
 from haltpoint_gateway.gateway import Gateway, Reader
 from haltpoint_gateway.problems import Problem, responses
 
@@ -15,22 +13,18 @@ def routes(gateway: Gateway) -> APIRouter:
     router = APIRouter(prefix="/v1/tools", tags=["tools"])
 
     @router.get("", responses=responses())
-    async def list_tools(_: Reader) -> Page[ToolView]:
+    async def list_tools(_: Reader) -> Page[ToolSpec]:
         """Every tool that a worker serves, by name: a tool leaves a minute after its last worker."""
         specs = await gateway.catalogue.read()
-        return Page[ToolView](items=tuple(_view(specs[name]) for name in sorted(specs) if not specs[name].gone))
+        return Page[ToolSpec](items=tuple(specs[name] for name in sorted(specs) if not specs[name].gone))
 
     @router.get("/{name}", responses=responses(404))
-    async def get_tool(name: str, _: Reader) -> ToolView:
+    async def get_tool(name: str, _: Reader) -> ToolSpec:
         """One tool."""
         spec = (await gateway.catalogue.read()).get(name)
         if spec is None or spec.gone:
             hint = "GET /v1/tools lists all tools; a worker must serve this one: haltpoint up tool-worker."
             raise Problem(404, "no_such_tool", f"No tool has the name {name!r}.", hint=hint)
-        return _view(spec)
+        return spec
 
     return router
-
-
-def _view(spec: ToolSpec) -> ToolView:
-    return ToolView(**structs.asdict(spec), digest=spec.digest)

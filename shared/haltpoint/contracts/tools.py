@@ -1,10 +1,9 @@
 """Tools: what each declares (CONTRACT A)."""
 
-import hashlib
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, field, json
+from msgspec import Meta, field
 
 from haltpoint.contracts.base import UNITS, Contract, Count, Seconds
 from haltpoint.contracts.results import ErrorType
@@ -65,9 +64,6 @@ class ToolKind(StrEnum):
     TOOL = "tool"
     SKILL = "skill"
     AGENT = "agent"
-
-
-_NOT_DECLARED: Final = ("hooks", "inside", "gone")
 
 
 class Recovery(Contract):
@@ -140,12 +136,3 @@ class ToolSpec(Contract):
     def undoes(self) -> str:
         """The tool whose calls it undoes; empty for a tool that an author declared (E7)."""
         return self.name.removesuffix(UNDO) if self.name.endswith(UNDO) else ""
-
-    @property
-    def digest(self) -> str:
-        """Twelve hex digits over everything declared.
-
-        Hooks are not declared by the tool but put around it: another hook makes no other tool.
-        """
-        declared = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _NOT_DECLARED}
-        return hashlib.sha256(json.encode(declared, order="sorted")).hexdigest()[:12]

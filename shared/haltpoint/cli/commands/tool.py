@@ -13,7 +13,7 @@ from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views.deployment import ToolView
+    from haltpoint.contracts.tools import ToolSpec
 
 _NAME = Annotated[str, typer.Argument(metavar="TOOL")]
 
@@ -79,7 +79,7 @@ def add_to(parent: typer.Typer) -> None:
         return talk(shell, converse)
 
 
-def _declaration(tool: "ToolView") -> Iterator[str]:
+def _declaration(tool: "ToolSpec") -> Iterator[str]:
     """What a tool declares, a line each: its effects, the steps of a skill, parameters, targets and origins, hooks."""
     from haltpoint.chain.checks.knowledge import in_words
 
@@ -104,7 +104,7 @@ def _declaration(tool: "ToolView") -> Iterator[str]:
         yield f"\nhooks, in order: {', '.join(tool.hooks)}"
 
 
-def effects(tool: "ToolView") -> str:
+def effects(tool: "ToolSpec") -> str:
     """What a call may do, in words, and whether it is a skill's."""
     flags = ("read_only", "idempotent", "destructive", "repeats", "internal")
     said = ", ".join(name.replace("_", "-") for name in flags if getattr(tool, name))
@@ -112,12 +112,12 @@ def effects(tool: "ToolView") -> str:
     return f"skill, {words}" if tool.kind == "skill" else words
 
 
-def served(tool: "ToolView") -> str:
+def served(tool: "ToolSpec") -> str:
     """Who carries it out."""
     return f"queue {tool.queue}" if tool.queue else "built in"
 
 
-async def _find(client: "Client", name: str) -> "ToolView":
+async def _find(client: "Client", name: str) -> "ToolSpec":
     tools = {tool.name: tool for tool in await client.tools()}
     if name not in tools:
         why = f"workers serve {', '.join(tools) or 'none'}"

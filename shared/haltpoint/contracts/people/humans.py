@@ -200,4 +200,5 @@ def _what_lacks(answer: Answer, *, form: bool) -> str | None:
             return "answer with a `value` that fits the schema"
         case Choice.ANSWER if no_words and not form:
             return "answer with `text`"
-    return None
+        case _:
+            return None

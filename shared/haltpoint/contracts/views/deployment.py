@@ -1,9 +1,8 @@
-"""Views of a deployment: its tools and agents, and what was counted of them (see `chains`)."""
+"""Views of a deployment: its agents, and what was counted of them (see `chains`)."""
 
 from datetime import date
 
 from haltpoint.contracts.doors import View
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import NONE_THERE, ChainSummary, Page
 from haltpoint.contracts.work.agents import Agent
 from haltpoint.contracts.work.routing import Supervisor
@@ -62,10 +61,3 @@ class AgentsView(Page[AgentView]):
 
     supervisor: Supervisor | None = None
     unserved: tuple[str, ...] = NONE_THERE
-
-
-class ToolView(ToolSpec, kw_only=True):
-    """A tool of the catalogue."""
-
-    digest: str
-    """Over all that it declares; a chain keeps those that it was planned with."""
