@@ -38,8 +38,3 @@ def test_f1_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(tmp_path: P
         phrases_file.read(written(tmp_path, text))
     assert why in str(refused.value)
     assert "the phrases are no_words, said_nothing" in str(refused.value)
-
-
-def test_f1_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(HaltpointError, match=r"none\.toml cannot be used"):
-        phrases_file.read(tmp_path / "none.toml")

@@ -142,15 +142,6 @@ def test_each_fault_is_told(tmp_path: Path, said: str | bytes, why: str) -> None
     assert why in refused(tmp_path, said)
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    assert refused(tmp_path, "strike = 3\nmax_turn = 2").count("is not a key") == 2
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(HaltpointError, match="No such file"):
-        policy_file.read(tmp_path / "none.toml")
-
-
 def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
     example: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
