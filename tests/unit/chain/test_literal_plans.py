@@ -200,7 +200,7 @@ def test_a_reference_that_points_at_nothing_fails_the_step() -> None:
         {
             "step_id": "send",
             "code": "HP-206",
-            "reason": "send: 'find.data.contacts[0].id' points at nothing in the result of step 'find'",
+            "reason": "send: 'find.data.contacts[0].id' points at nothing in a result of step 'find'",
         }
     ]
 
@@ -262,7 +262,7 @@ def test_a_result_that_was_lost_is_not_guessed() -> None:
 
     told.result()
 
-    text = "send: 'find.data.contact_id' refers to a step without a result"
+    text = "send: 'find.data.contact_id' points at nothing in a result of step 'find'"
     assert told.chain.end.error == ChainError("HP-206", text, "send")
 
 

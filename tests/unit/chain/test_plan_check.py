@@ -167,8 +167,8 @@ def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judge
     ("schema", "words"),
     [
         ({"type": "nonsense"}, "arguments: the tool's own schema is not valid JSON Schema"),
-        ({"$ref": "http://192.0.2.1/x"}, "arguments: the tool's own schema points at 'http://192.0.2.1/x'"),
-        ({"$ref": "#/$defs/x"}, "arguments: the tool's own schema points at '/$defs/x'"),
+        ({"$ref": "http://192.0.2.1/x"}, "arguments: cannot be held against the tool's schema"),
+        ({"$ref": "#/$defs/x"}, "arguments: cannot be held against the tool's schema"),
     ],
 )
 def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(

@@ -25,6 +25,7 @@ SCHEMA: dict[str, Any] = {
         "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
         "party": {"$ref": "#/$defs/Party"},
         "parties": {"type": "array", "items": {"$ref": "#/$defs/Party"}},
+        "guest": {"anyOf": [{"$ref": "#/$defs/Party"}, {"type": "integer"}]},
         "size": {"type": "integer", "enum": [1, 2]},
         "any": {},
         "loop": {"$ref": "#/$defs/Loop"},
@@ -53,6 +54,7 @@ def read(**arguments: Any) -> dict[str, Any]:
         ("party", {"seats": "4", "name": None}, {"seats": 4}),
         ("parties", '[{"seats": "4"}]', [{"seats": 4}]),
         ("parties", ['{"seats": 4}'], [{"seats": 4}]),
+        ("guest", {"seats": "4", "name": None}, {"seats": 4}),
         ("more", "3", 3),
     ],
 )

@@ -76,7 +76,8 @@ def test_references_are_replaced_wherever_they_stand() -> None:
     value = {"a": [{"$from": "x.data.id"}, 1], "b": {"c": {"$from": "y.data"}}}
 
     assert resolve(value, receipt) == {"a": ["x", 1], "b": {"c": {"id": "y"}}}
-    with pytest.raises(UnresolvedError, match=r"'none\.data' refers to a step without a result"):
+    assert resolve({"a": {"$from": 7}}, receipt) == {"a": {"$from": 7}}, "no plan with this is carried out"
+    with pytest.raises(UnresolvedError, match=r"'none\.data' points at nothing in a result of step 'none'"):
         resolve({"$from": "none.data"}, receipt)
 
 

@@ -560,7 +560,7 @@ def test_c8_an_optional_call_may_fail_in_every_way() -> None:
     story.result()
     story.result()
     assert story.chain.status is ChainStatus.COMPLETED
-    assert story.never_executed == [("look", "look: 'z.data.no' points at nothing in the result of step 'z'")]
+    assert story.never_executed == [("look", "look: 'z.data.no' points at nothing in a result of step 'z'")]
 
 
 def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_between() -> None:

@@ -210,8 +210,8 @@ class UnresolvedError(Exception):
 def reference(value: dict[str, Any]) -> Reference | None:
     """The reference that an object with `$from` is; None when it is malformed."""
     text = value[FROM]
-    path = parse_path(text) if len(value) == 1 and isinstance(text, str) else None
-    if path is None or len(path) < 2 or ANY in path or KEYS in path:
+    path = parse_path(text) if isinstance(text, str) else None
+    if path is None or len(value) > 1 or len(path) < 2 or not {ANY, KEYS}.isdisjoint(path):
         return None
     return Reference(path[0], path[1:], text) if isinstance(path[0], str) else None
 
@@ -225,19 +225,17 @@ def references(value: dict[str, Any]) -> list[tuple[Place, Reference | None]]:
 
 
 def resolve(arguments: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
-    """The arguments of a call with each `$from` replaced by what it points at. Raises `UnresolvedError`.
+    """The arguments of a call of a checked plan with each `$from` replaced by what it points at.
 
-    `receipt_of` gives the receipt of the last successful action of a step; None when there is none.
+    `receipt_of` gives the receipt of the last successful action of a step; None when there is none. Raises
+    `UnresolvedError`.
     """
     for place, wanted in references(arguments):
-        receipt = receipt_of(wanted) if wanted is not None else None
-        if wanted is None or receipt is None:
-            [written] = values_at(arguments, place)
-            raise UnresolvedError(f"{written[FROM]!r} refers to a step without a result")
-        values = values_at(receipt, wanted.path)
+        if wanted is None:
+            continue
+        values = values_at(receipt_of(wanted), wanted.path)
         if not values:
-            step = wanted.step
-            raise UnresolvedError(f"{wanted.text!r} points at nothing in the result of step {step!r}")
+            raise UnresolvedError(f"{wanted.text!r} points at nothing in a result of step {wanted.step!r}")
         arguments = replaced_at(arguments, place, values)
     return arguments
 

@@ -16,7 +16,6 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
 from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from haltpoint.chain.model.references import Place, path_text, read_json, replaced_at, write_json
 from haltpoint.contracts.tools import ToolSpec
@@ -159,8 +158,6 @@ def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequenc
         return (f"{name}: the tool's own schema is not valid JSON Schema",)
     try:
         errors = list(validator.iter_errors(value))
-    except Unresolvable as missing:
-        return (f"{name}: the tool's own schema points at {missing.ref!r}, which it does not contain",)
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas in a circle ...
         return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
     faults = {_fault(name, error) for error in errors if not _concerns(error, unknown)}
@@ -168,10 +165,16 @@ def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequenc
 
 
 def _fault(name: str, error: ValidationError) -> str:
-    place, choices = path_text((name, *error.absolute_path)), [error.message]
-    if _only_requires(error):
-        choices = [choice.message for choice in error.context or ()]
-    return f"{_short(place)}: {_short(' or '.join(choices))}"
+    place, choices = path_text((name, *error.absolute_path)), _choices(error)
+    message = " or ".join(choice.message for choice in choices)
+    return f"{_short(place)}: {_short(message)}"
+
+
+def _choices(error: ValidationError) -> list[ValidationError]:
+    """The error itself; of a choice between members, none of which is given, the error of each."""
+    choices = list(error.context or ())
+    is_about_members = {choice.validator for choice in choices} == {"required"}
+    return choices if is_about_members else [error]
 
 
 def _short(text: str) -> str:
@@ -179,18 +182,15 @@ def _short(text: str) -> str:
     return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
 
 
-def _only_requires(error: ValidationError) -> bool:
-    """Whether it is a choice between members, none of which is given (`one_of_parameters`)."""
-    choices = {choice.validator for choice in error.context or ()}
-    return error.validator == "anyOf" and choices == {"required"}
-
-
 def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
-    is_outside = error.validator in _ABOUT_THE_OUTSIDE or _only_requires(error)
-    around = [] if is_outside else [place for place in unknown if place[: len(path)] == path]
-    return bool(around) or any(path[: len(place)] == place for place in unknown)
+    is_outside = _choices(error)[0].validator in _ABOUT_THE_OUTSIDE
+    for place in unknown:
+        both = min(len(path), len(place))
+        if path[:both] == place[:both] and (both == len(place) or not is_outside):
+            return True
+    return False
 
 
 # ---- what was meant? -------------------------------------------------------------------------------
