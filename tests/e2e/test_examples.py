@@ -15,10 +15,10 @@ from examples.cms.site import Site
 from tests.e2e.running import CHECKOUT
 from tests.support import PATIENCE
 
-pytestmark = pytest.mark.parametrize("model", ["well-behaved", "careless"])
+MODELS = ("well-behaved", "careless")
 
 
-def told_by(example: str, model: str, **variables: str) -> str:
+def told_by(example: str, model: str = "careless", **variables: str) -> str:
     """What the example's command prints."""
     done = subprocess.run(
         [sys.executable, "-m", f"examples.{example}", model],
@@ -35,9 +35,9 @@ def told_by(example: str, model: str, **variables: str) -> str:
     return done.stdout
 
 
-def test_the_site_is_what_was_asked_for_and_less_is_read_by_section(model: str, tmp_path: Path) -> None:
+def test_the_site_is_what_was_asked_for_and_less_is_read_by_section(tmp_path: Path) -> None:
     database = tmp_path / "site.db"
-    told = told_by("cms", model, CMS_DATABASE=str(database))
+    told = told_by("cms", CMS_DATABASE=str(database))
     site = Site(database)
     (hero,) = site.page("opening-hours", None, whole=True).sections
     assert hero.model_dump(include={"type", "heading", "text"}) == {
@@ -51,9 +51,9 @@ def test_the_site_is_what_was_asked_for_and_less_is_read_by_section(model: str, 
     assert int(tokens[2]) < int(tokens[1])
 
 
-def test_the_folder_has_what_was_asked_for_and_nothing_is_outside(model: str, tmp_path: Path) -> None:
+def test_the_folder_has_what_was_asked_for_and_nothing_is_outside(tmp_path: Path) -> None:
     folder = tmp_path / "files"
-    told = told_by("files", model, FILES_FOLDER=str(folder))
+    told = told_by("files", FILES_FOLDER=str(folder))
     files = {str(one.relative_to(tmp_path)): one.read_text() for one in tmp_path.rglob("*") if one.is_file()}
     assert files == {"files/notes/today.md": "Water the cactus"}
     assert re.search(r"STOP  delete_file.*Buy a watering can.*→ approve", told, re.DOTALL)
@@ -76,6 +76,7 @@ def in_order(told: str, *words: str) -> bool:
     return re.search(".*".join(map(re.escape, words)), told, re.DOTALL) is not None
 
 
+@pytest.mark.parametrize("model", MODELS)
 def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(model: str, tmp_path: Path) -> None:
     database = tmp_path / "shop.db"
     told = told_by("support", model, SUPPORT_DATABASE=str(database))
@@ -92,6 +93,7 @@ def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(model:
     assert in_order(told, "with a confidence of 0.3", to("billing"), unsure, to("technical"), "with a confidence of 0.")
 
 
+@pytest.mark.parametrize("model", MODELS)
 def test_each_task_goes_to_the_worker_who_has_its_day(model: str, tmp_path: Path) -> None:
     database = tmp_path / "calendar.db"
     told = told_by("delegation", model, DELEGATION_DATABASE=str(database))
@@ -108,12 +110,10 @@ def test_each_task_goes_to_the_worker_who_has_its_day(model: str, tmp_path: Path
         assert in_order(told, "'secretary' is not one of", "with a confidence of 0.2", to("urgent"), to("normal"))
 
 
-def test_a_question_for_two_departments_goes_to_one_after_the_other_and_an_unclear_one_is_asked_back(
-    model: str,
-) -> None:
-    told = told_by("departments", model)
+def test_a_question_for_two_departments_goes_to_one_after_the_other_and_an_unclear_one_is_asked_back() -> None:
+    told = told_by("departments", "well-behaved")
     first, second, third = re.split(r"^(?:May I use|Who takes).*$", told, flags=re.MULTILINE)
     assert "» Everyone has 30 days of leave a year." in first
-    assert in_order(second, "▸ askHuman(" if model == "well-behaved" else "STOP", to("legal"), "» MIT, BSD and Apache")
+    assert in_order(second, "▸ askHuman(", to("legal"), "» MIT, BSD and Apache")
     assert in_order(third, to("security"), "✓ route", to("hr"))
     assert "» You give your badge to the front desk when you leave. On your last day you clear your desk" in third
