@@ -146,7 +146,7 @@ class Pipeline:
         return await self._effects.reserve(job, spec, call.effect, call.seconds)
 
     async def _run(self, job: Job, call: ToolCall, left: Left) -> Finished | None:
-        """The effect, and what came of it."""
+        """The effect, and its result."""
         if job.trace is not None:
             job.span = self._span(job)
         job.if_blocked = partial(self._blocked, job, call)

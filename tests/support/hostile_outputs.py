@@ -228,7 +228,7 @@ def _deep(kind: str, chance: random.Random) -> Hostile:
 
 
 def _huge(kind: str, chance: random.Random) -> Hostile:
-    size = 5_000_000
+    size = 1_000_000
     return chance.choice(
         (
             Hostile(kind, json.dumps({"tool": "note", "arguments": {"text": "x" * size, "level": 1}})),
@@ -302,7 +302,7 @@ KINDS: Final[dict[str, Callable[[str, random.Random], Hostile]]] = {
     "NaN and 1e999": _no_number,
     "keys twice": _keys_twice,
     "deep": _deep,
-    "5 MB": _huge,
+    "1 MB": _huge,
     "bidi and zero-width": _invisible,
     "internal, spelt oddly": _internal,
     "a crowd": _behind_a_good_one,

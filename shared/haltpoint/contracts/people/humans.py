@@ -77,7 +77,7 @@ class Question(Contract, kw_only=True):
     request_id: str
     """Its id."""
     kind: RequestKind
-    """What is asked."""
+    """The kind of the question."""
     question: str
     """The question in words."""
     step_id: str = ""
