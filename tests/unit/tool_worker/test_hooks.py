@@ -617,12 +617,3 @@ async def test_h3_a_result_that_was_cut_is_kept_whole_unless_hooks_review_it(
     assert [len(whole) > 2_000_000 for whole in paper.wholes] == [True] * kept
     assert told.metadata.whole is not None
     assert bool(told.metadata.whole) == kept
-
-
-def test_h4_a_hook_is_testable_alone() -> None:
-    @hook.pre(tools="send_*")
-    def only_ann(call: hook.Call, ctx: Ctx) -> Any:
-        return None if call.arguments["to"] == "ann" else hook.block(f"{call.call_type} {call.tool} is for Ann")
-
-    assert only_ann(hook.Call("send_message", {"to": "ann"}), Ctx()) is None
-    assert only_ann(hook.Call("send_message", {"to": "bob"}), Ctx()) == hook.Block("tool send_message is for Ann")
