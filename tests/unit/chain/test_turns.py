@@ -1,7 +1,10 @@
 """The turns of a step with a model: C3, C4, C6, C7, C9, C11, E3, E4."""
 
+from typing import Any
+
 import pytest
 
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.handlers.thoughts import MOST_FAULTS
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
@@ -537,13 +540,27 @@ def test_c6_what_a_person_typed_is_an_origin() -> None:
 # ---- limits
 
 
-def test_the_turns_of_the_budget_are_never_overshot() -> None:
-    told = drafted(tool(), budget=Budget(turns=2))
+@pytest.mark.parametrize("limits", [{"budget": Budget(turns=2)}, {"policy": Policy(max_chain_turns=2)}])
+def test_d2_the_turns_of_budget_and_policy_are_never_overshot(limits: dict[str, Any]) -> None:
+    told = drafted(tool(), **limits)
     told.propose(content="one")
     told.propose(content="two")
 
     assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of turns", "send")
     assert told.chain.spent.turns == 2
+
+
+def test_f1_without_words_of_a_model_the_results_answer_a_persons_in_their_words() -> None:
+    wish = Task(goal="tell John")
+    told = Story(wish, LOOKUP, built_in.HUMAN_SPEC)
+    told.submit()
+    told.draft(plan(tool("find", "lookup", "askHuman")))
+    told.propose(call("askHuman", question="Which John?"))
+    told.answer(RequestKind.INPUT, Choice.ANSWER, text="John Doe")
+    told.propose(LOOK)
+    told.result(data='{"id":"u1"}')
+    told.no_thought(kind=ThoughtKind.ANSWER)
+    assert str(told.chain.end.answer).endswith('The results:\naskHuman: John Doe\nlookup: {"id":"u1"}')
 
 
 def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
