@@ -104,20 +104,6 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
     assert stopped == ["gateway", "planner", "tool-worker", "executor", "script-model"]
 
 
-async def test_a_child_that_does_not_stop_is_killed(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GRACE", 0.2)
-    said: list[str] = []
-    keeper = Keeper(os.environ, said.append)
-    child = Child("executor", ("stubborn", str(log.path)))
-    keeper.start([child])
-    await until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
-    pid = child.pid
-    assert pid
-    await keeper.stop()
-    assert gone(pid)
-    assert said == ["executor did not stop within 0.2 s and is killed"]
-
-
 async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_new_one(log: Log) -> None:
     said: list[str] = []
     keeper = Keeper(os.environ, said.append)

@@ -205,15 +205,3 @@ async def test_r1_a_question_that_cannot_be_read_is_told_to_its_chain(board: Boa
     word = json.loads(fields[b"__data__"])
     assert (word["type"], word["subject"]) == ("message.lost.v1", chain)
     assert word["data"]["message_id"] == f"{chain}.plan.t0.1"
-
-
-async def test_a_chain_that_expires_between_two_reads_is_one_that_nobody_waits_for(board: Board) -> None:
-    """Its keys go at the same moment, and the planner reads them one by one."""
-    async with ScriptedModel(script(GOOD_PLAN)) as model:
-        chain = await board.chain()
-        await board.redis.delete(board.topology.key_of("chain", chain))
-        async with board.planner(model):
-            thought = await board.ask(chain)
-            await wait_until(lambda: board.idle(chain))
-        assert await board.replies(thought) == []
-        assert not model.requests

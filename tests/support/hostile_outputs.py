@@ -69,27 +69,6 @@ def hostile_outputs(seed: int = 7) -> list[Hostile]:
     return [KINDS[names[number % len(names)]](names[number % len(names)], chance) for number in range(COUNT)]
 
 
-_PIECES: Final = (
-    '{"', "{'", "{{", "[[[", "[{", '"tool":', '"arguments":',
-    "<tool_call>", "<function=", "[TOOL_CALLS]", "_START-", "Action Input: {", "<note>", "Action: note",
-)  # fmt: skip
-"""What is no prose: the beginning of JSON, the keys of a call, the marks of one."""
-
-
-def only_words(hostile: Hostile) -> bool:
-    """Whether an output holds neither a call nor a piece of JSON outside of the model's thoughts."""
-    return not hostile.calls and not any(piece in _said(hostile) for piece in _PIECES)
-
-
-def is_empty(hostile: Hostile) -> bool:
-    """Whether an output holds nothing outside of the model's thoughts."""
-    return not hostile.calls and not _said(hostile).strip()
-
-
-def _said(hostile: Hostile) -> str:
-    return hostile.words.rpartition("</think>")[2].partition("<think>")[0]
-
-
 _GOOD_NOTE: Final = {"text": "hello", "level": 1}
 _GOOD_SEND: Final = {"to": "u1", "text": "hello"}
 _SPACES: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e"

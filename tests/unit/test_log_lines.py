@@ -1,10 +1,8 @@
 """A line of the log is read as it was written, and does not repeat the chain's id."""
 
-import json
-
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.events import MessageLost, Received, ToolCompleted
+from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.log_lines import decode_line, encode_line
@@ -30,11 +28,3 @@ def test_the_facts_are_read_as_they_were_written() -> None:
     assert line["facts"] == [(fact.type.value, fact.details) for fact in FACTS]
     assert text.count(CHAIN) == 1, "in the words of a reason"
     assert text.count('"n":') == 0
-
-
-def test_a_small_input_is_there_whole() -> None:
-    decision = Decision(Chain(id=CHAIN, task=Task(goal="x")))
-    lost = MessageLost(id="x", source="w", subject=CHAIN, data=MessageLost.Data(message_id="a", reason="b"))
-    line = json.loads(encode_line(CHAIN, Received(lost), decision, 1))
-    assert line["data"] == {"message_id": "a", "reason": "b"}
-    assert decode_line(CHAIN, json.dumps(line))["facts"] == []

@@ -57,19 +57,6 @@ def test_a_chain_that_is_asked_answered_and_completed() -> None:
     assert (completed.id, completed.data.answer) == ("c/chain.completed", story.chain.end.answer)
 
 
-def test_a_question_that_expires_and_a_chain_that_fails() -> None:
-    story = begun()
-    story.result(asks())
-    story.due("c.r1", at=story.chain.requests[0].deadline)
-    facts = told(story)
-    assert list(facts) == ["request.opened", "request.expired", "chain.failed"]
-    assert facts["request.expired"].data.request_id == "c.r1"
-    failed, error = facts["chain.failed"].data, story.chain.end.error
-    assert error is not None
-    assert (failed.code, failed.message, failed.step_id) == (error.code, error.message, error.step_id)
-    assert "traceparent" not in facts["chain.failed"].model_fields_set
-
-
 def test_a_chain_that_is_cancelled_while_it_asks() -> None:
     story = begun()
     story.result(asks())

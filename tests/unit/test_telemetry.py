@@ -1,6 +1,5 @@
 """Traces: one root per chain, children under it, a wait written afterwards; a chain sampled out makes none."""
 
-import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -69,14 +68,3 @@ def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
     wait = one(spans, "wait_for_human clarification")
     assert wait.status.status_code is StatusCode.OK
     assert (wait.start_time, wait.end_time) == (1_000_000_000, 61_000_000_000)
-
-
-def test_without_an_exporter_the_context_only_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
-    silent = telemetry.start_tracing("executor")
-    assert silent.submission("c1", Task()) == (None, None)
-    assert silent.submission("c1", Task(), parent=CALLER) == (CALLER, None)
-    assert silent.start("x", CALLER, SpanKind.CONSUMER, {}) is None
-    assert telemetry.context_of(None, CALLER) == CALLER
-    silent.close()

@@ -86,21 +86,6 @@ async def test_whoever_answers_is_recorded_by_the_name_of_the_key(system: System
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "code"),
-    [
-        ("GET", "/v1/nothing", 404, "not_found"),
-        ("GET", "/nothing", 404, "not_found"),
-        ("DELETE", "/v1/chains", 405, "method_not_allowed"),
-        ("GET", "/v1/tasks", 405, "method_not_allowed"),
-    ],
-)
-async def test_the_frameworks_errors_are_problems_too(
-    system: System, method: str, path: str, status: int, code: str
-) -> None:
-    problem(await system.http.request(method, path), status, code)
-
-
-@pytest.mark.parametrize(
     ("setting", "why"), [("maxmemory", "its memory is full"), ("min-replicas-to-write", "fewer replicas are connected")]
 )
 async def test_while_the_server_refuses_writes_the_gateway_says_why_and_still_reads(

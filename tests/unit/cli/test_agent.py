@@ -1,6 +1,5 @@
 """What `haltpoint agent` says of agents and of who routes tasks to them."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -65,12 +64,3 @@ def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(typed: Callab
         "  prompts and replies go into the planner's log",
     ]
     assert typed(AgentsView(items=(BILLING,)), "show", "supervisor").exit_code == 1
-
-
-def test_the_list_says_who_routes(typed: Callable[..., Any]) -> None:
-    said = typed(AgentsView(items=(BILLING,), supervisor=BY_RULE), "list")
-    assert "Tasks that name no agent are routed by the strategy rule" in said.stderr
-    assert "routed" not in typed(AgentsView(items=(BILLING,)), "list").stderr
-    whole = AgentsView(items=(), supervisor=BY_RULE)
-    listed, shown = typed(whole, "list", "--json"), typed(whole, "show", "supervisor", "--json")
-    assert json.loads(listed.stdout)["supervisor"] == json.loads(shown.stdout)

@@ -1,15 +1,12 @@
 """What a person types at a question, and what it means."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from haltpoint.cli.commands.inbox import how_to_answer
 from haltpoint.cli.render.asking import Said, ask, prompt_for, understand
-from haltpoint.client import GatewayError
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import Reach
@@ -62,14 +59,6 @@ def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -
     assert understand(question(kind), typed) == said
 
 
-class Silent:
-    """A client of a gateway whose log cannot be read."""
-
-    async def events(self, chain_id: str) -> AsyncIterator[EventView]:
-        yield EventView(id="1.0", at=datetime.now(UTC), type=FactType.REQUEST_OPENED)
-        raise GatewayError(0, {"code": "unreachable", "detail": "the gateway is away"})
-
-
 @pytest.mark.parametrize(
     ("fact", "shown"),
     [
@@ -104,23 +93,6 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
     await ask(Client(), asked, read)  # type: ignore[arg-type]
     assert dropped.is_set()
     assert shown in capsys.readouterr().out
-
-
-async def test_one_asks_until_it_is_understood() -> None:
-    typed = iter(["", "what?", "9", "2"])
-    sent: list[tuple[str, dict[str, Any]]] = []
-
-    class Client(Silent):
-        async def answer(self, request_id: str, **said: Any) -> None:
-            sent.append((request_id, said))
-
-    async def read(prompt: str) -> str:
-        assert prompt.strip().startswith("Your choice (1-3, n none, a abort)")
-        return next(typed)
-
-    await ask(Client(), question(), read)  # type: ignore[arg-type]
-    (name, said), *more = sent
-    assert (name, said["option_id"], said["decision"], more) == ("c1.r1", "user_def456", Choice.SELECT, [])
 
 
 @pytest.mark.parametrize(

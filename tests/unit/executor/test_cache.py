@@ -110,14 +110,6 @@ def with_a_context(value: Callable[[int], Any]) -> Callable[[int], Chain]:
     return made
 
 
-def where_all_wait_for_all(number: int) -> Chain:
-    steps = [tool_step(f"s{n}", after=tuple(f"s{m}" for m in range(n))) for n in range(100)]
-    given = msgspec.json.encode(Task(goal=str(number), plan=plan(*steps)))
-    story = Story(msgspec.json.decode(given, type=Task), spec("note"))
-    story.submit()
-    return story.chain
-
-
 def held(value: Any, seen: set[int]) -> int:
     """The bytes of a value and of all that it holds; what is one object, and what all chains share, counts once."""
     if id(value) in seen or value is None or isinstance(value, bool | Enum | type):
@@ -141,7 +133,6 @@ CHAINS: tuple[Callable[[int], Chain], ...] = (
     of_five_steps,
     with_one_wide_letter,
     with_a_context(lambda _: []),
-    where_all_wait_for_all,
 )
 
 

@@ -3,17 +3,13 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.state import Rest, StepRun
+from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.cli.render.lines import Mark
-from haltpoint.cli.render.story import tell
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
-from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Option, Outcome
-from haltpoint.contracts.views.chains import RestingView
+from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import StoredPlan
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
@@ -58,27 +54,6 @@ def record(**changes: Any) -> ChainRecord:
 def test_a_plan_that_is_written_between_the_reads_of_a_chain_has_no_steps_yet() -> None:
     view = view_of(record(runs=()))
     assert (view.steps, view.summary) == ((), "No plan yet.")
-
-
-def test_an_action_that_rests_is_never_shown_as_due_in_the_past() -> None:
-    """While a question is open it is not sent, however long ago its moment was."""
-    refused = ErrorInfo(ErrorType.RATE_LIMIT, "too many callers", retry_after=2)
-    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=refused)
-    runs = (StepRun(StepStatus.IN_PROGRESS, actions=1, pending=(1,)), StepRun(), StepRun())
-    resting: dict[str, Any] = {
-        "actions": {"c1.find.1": {}},
-        "runs": runs,
-        "kept": StoredPlan(resting={"c1.find.1": Rest(2000, outcome)}),
-    }
-    view = view_of(record(**resting))
-    assert view.summary.endswith("note runs again at 00:00:02 UTC: too many callers")
-    question = Question(request_id="c1.r1", kind=RequestKind.INPUT, question="Which?", asked_at=1, deadline=2)
-    open_request = StoredRequest("c1.r1", RequestStatus.OPEN, encode(question))
-    view = view_of(record(**resting, requests={"c1.r1": open_request}))
-    assert view.current is not None
-    assert view.current.resting == RestingView(until=None, why="too many callers")
-    assert view.summary.endswith("note runs again when the chain continues: too many callers")
-    assert "runs again when the chain continues" in [line.text for line in tell(view) if line.mark is Mark.RUNNING]
 
 
 def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:

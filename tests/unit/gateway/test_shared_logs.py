@@ -6,7 +6,6 @@ from functools import partial
 from time import monotonic
 from typing import cast
 
-import msgspec
 import pytest
 
 from haltpoint.contracts.views.chains import EventView
@@ -173,16 +172,3 @@ async def test_a_read_that_fails_is_told_to_all_who_wait_and_tried_anew() -> Non
     told = await asyncio.gather(*looks, return_exceptions=True)
     assert [str(error) for error in told] == ["away", "away"]
     assert (await logs.block(chain, 0, monotonic())).lines == 1
-
-
-async def test_a_silent_stream_says_that_it_lives_and_looks_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("haltpoint_gateway.event_stream.HEARTBEAT", 0.05)
-    played, watchers = PlayedLog(lines=1), Watchers()
-    logs = SharedLogs(played.views)
-    stream = follow(logs, watchers, "c", None)
-    assert msgspec.json.decode(bytes(await anext(stream)).split(b"\n")[1][6:])["id"] == "0.0"
-    played.tell("chain.completed")  # and the wake-up is lost
-    assert await anext(stream) == b": heartbeat\n\n"
-    assert b"chain.completed" in bytes(await anext(stream))

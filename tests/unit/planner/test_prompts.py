@@ -13,7 +13,7 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Style, Task
+from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.prompting import prompts, tool_forms
@@ -220,16 +220,6 @@ def test_c10_no_prompt_presses_for_a_call(kind: ThoughtKind, corrections: tuple[
     asked = context(kind, "send", receipts=(receipt(),), corrections=corrections, previous="no")
     for message in prompts.build(asked).messages:
         assert not re.search(r"\bcall\b[^.]*\bnow\b", str(message["content"]), re.IGNORECASE)
-
-
-def test_the_open_ended_step_may_call_and_may_answer() -> None:
-    react = {"task": Task(goal="Tell John", style=Style.REACT)}
-    first = prompts.build(context(ThoughtKind.REASON, "think", **react))
-    assert "reach the user's goal" in first.messages[0]["content"]
-    assert "Begin with the first tool" in first.messages[-1]["content"]
-    done = receipt(Outcome(success=True, next_action=NextAction.COMPLETE), {}, tool="send_message")
-    last = prompts.build(context(ThoughtKind.REASON, "think", receipts=(done,), **react))
-    assert "in one plain sentence" in last.messages[-1]["content"]
 
 
 def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
-from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
@@ -72,37 +71,6 @@ def test_c9_words_in_json_are_read_as_words_in_steps_and_answers(wrapped: object
     reply = Reply(around.format(json.dumps(wrapped)))
     assert said(reply) == SENT
     assert draft_proposal(reply) == Proposal(content=SENT)
-
-
-HOSTILE = [
-    "{" * 5_000_000,
-    "[" * 100_000,
-    '{"tool":' * 30_000,
-    '{"tool": "a", "arguments": ' + '{"a":' * 100_000 + "1" + "}" * 100_001,
-    '"' * 200_000,
-    '{"\\' * 60_000,
-    "[1]" * 80_000,
-    "```" * 80_000,
-    "<think>" * 30_000,
-    "</think>" * 30_000,
-    "---JSON_OUTPUT_START---" * 10_000,
-    '{"tool": "' + "\\ud800" * 40_000,
-    "\ud800" * 1000,
-    '{"tool": "a", "arguments": {"n": ' + "9" * 100_000 + "}}",
-    '{"content": "' + "\\u0001" * 30_000 + '"}',
-    json.dumps({"toolCalls": [{"tool": "\U0001f600" * 120, "arguments": {"q": "\U0001f600" * 9_000}}] * 3}),
-    json.dumps({"content": "\U0001f600" * 60_000}, ensure_ascii=False),
-]
-
-
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_words_become_a_message_that_fits_its_stream(words: str) -> None:
-    proposal = draft_proposal(Reply(words))
-    plan = draft_plan(Reply(words))
-    said(Reply(words))
-    assert isinstance(plan, str)
-    data = ActionProposed.Data(thought_id="c.s1.t1.1", step_id="s1", proposal=proposal)
-    assert len(encode(ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", data=data))) < MAX_BODY
 
 
 @pytest.mark.parametrize("sign", ["x", "ä", "\U0001f600", '"', "\n", "\u0001"])

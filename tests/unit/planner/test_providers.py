@@ -1,6 +1,5 @@
 """A model of pydantic-ai behind our port: what goes in, what comes out, and what its errors are here."""
 
-import asyncio
 import builtins
 import time
 from collections.abc import Callable
@@ -142,20 +141,6 @@ async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code
     assert (caught.value.code, len(asked)) == (code, 1)
     assert "sk-12345" not in str(caught.value)
     assert caught.value.what.startswith("the model's provider anthropic ")
-
-
-async def test_no_answer_within_the_time_is_waited_out_until_the_deadline() -> None:
-    slow = ModelEndpoint(name="big", provider="anthropic", timeout=0.01)
-
-    async def answer(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    model = ProviderPort(FunctionModel(answer), providers._About("own", "anthropic", None), slow, pause=0.001)
-    with pytest.raises(HaltpointError, match=r"HP-302 .*no answer within 0\.01 s"):
-        await model.ask("big", Prompt(TALK[:2]), thought())
-    with pytest.raises(HaltpointError, match="HP-307"):
-        await model.ask("big", Prompt(TALK[:2]), thought(left=-1))
 
 
 def refused(endpoint: ModelEndpoint, key: str | None = None) -> HaltpointError:

@@ -2,9 +2,7 @@
 
 import pytest
 
-from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import ErrorInfo
-from haltpoint.tools import Ctx, ErrorType, MalformedResultError, Option, ToolError
+from haltpoint.tools import Ctx, MalformedResultError, Option
 
 
 def test_a_context_for_a_users_test_needs_only_what_the_tool_uses() -> None:
@@ -26,24 +24,6 @@ def test_the_key_is_the_action_and_the_chain_is_read_off_it() -> None:
 def test_a_question_that_nobody_could_answer_is_the_tools_fault(options: list[Option]) -> None:
     with pytest.raises(MalformedResultError):
         Ctx().clarify("contact", "Which John?", options)
-
-
-def test_errors_know_their_type_and_whether_to_try_again() -> None:
-    recoverable = {
-        name: getattr(ToolError, name)("words").recoverable
-        for name in ("not_found", "validation", "rate_limit", "timeout", "server", "permission", "blocked")
-    }
-    assert [name for name, again in recoverable.items() if not again] == ["permission", "blocked"]
-    error = ToolError.rate_limit("slow down", retry_after=3, suggestion="Wait.", recoverable=False)
-    assert door(ErrorInfo).dump_python(error.fault, exclude_defaults=True) == {
-        "error_type": ErrorType.RATE_LIMIT,
-        "message": "slow down",
-        "recoverable": False,
-        "suggestion": "Wait.",
-        "retry_after": 3.0,
-    }
-    with pytest.raises(ValueError, match="SOMETHING"):
-        ToolError("SOMETHING", "words")
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.01, float("nan")])
