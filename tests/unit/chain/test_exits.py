@@ -19,8 +19,8 @@ from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
 from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.plans import Step
-from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Violation
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from tests.support.builders import asks, call, failed, plan, spec, tool_step
 from tests.unit.chain.story import Story
 
@@ -427,3 +427,17 @@ def test_c11_a_reading_in_any_step_that_it_depends_on_lets_a_step_end() -> None:
         story.result(data=f'{{"found": {number}}}')
     story.end("Nobody is to be told.", "not_needed")
     assert story.statuses["send"] == "skipped"
+
+
+def test_d2_a_chain_without_turns_left_fails_and_a_persons_words_stand_in_for_an_answer() -> None:
+    story = Story(Task(goal="go", style=Style.REACT), LOOKUP, policy=Policy(max_chain_turns=1))
+    story.submit()
+    story.propose(call("lookup"))
+    story.result()
+    assert story.chain.end.error is not None
+    assert story.chain.end.error.message == "the chain has used up its budget of turns"
+    story = told(Step(id="ask", required_tools=("askHuman",)))
+    story.propose(call("askHuman", question="Which?"))
+    story.answer(RequestKind.INPUT, Choice.ANSWER, text="the red one")
+    story.no_thought(kind=ThoughtKind.ANSWER)
+    assert (story.chain.end.answer or "").endswith("askHuman: the red one")
