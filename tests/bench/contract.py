@@ -61,6 +61,7 @@ def _tool(number: int) -> ToolSpec:
             "additionalProperties": False,
         },
         provenance={"record": ("tool_00.id",)} if number else {},
+        targets=NAMES,
     )
 
 
@@ -135,7 +136,7 @@ def contract_ms() -> dict[str, float]:
         decision = decide(chain, Received(proposed, ""), world, NOW)
         times.append((time.thread_time() - started) * 1000)
         sent = [one for one in decision.outputs if isinstance(one, Dispatch)]
-        if not prompt.tools or not sent or sent[0].reasons or len(sent[0].sources) != len(CALL) + len(NAMES) + 1:
+        if not prompt.tools or not sent or sent[0].reasons or len(sent[0].sources) != len(NAMES) + 1:
             raise RuntimeError("nothing was dispatched: the measurement is void")
     return {
         "contract_p50_ms": round(statistics.median(times), 2),

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
@@ -123,14 +124,14 @@ def walk(value: Any) -> Iterator[tuple[Place, Any]]:
     while waiting:
         place, inner = waiting.pop()
         yield place, inner
-        members = [((*place, key), member) for key, member in _members(inner)]
+        members = [((*place, key), member) for key, member in _members(inner).items()]
         waiting += reversed(members)
 
 
-def _members(value: Any) -> Iterable[tuple[str | int, Any]]:
+def _members(value: Any) -> dict[Any, Any]:
     if isinstance(value, dict):
-        return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
+        return value
+    return dict(enumerate(value)) if isinstance(value, list) else {}
 
 
 def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> dict[Node, None]:
@@ -155,7 +156,11 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    return ((place, scalar) for place, scalar in _scalars(value) if is_below(path, place))
+    plain = tuple(takewhile(lambda part: part is not ANY and part is not KEYS, path))
+    for inner in values_at(value, plain):
+        for place, scalar in _scalars(inner):
+            if is_below(path, (*plain, *place)):
+                yield (*plain, *place), scalar
 
 
 def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
@@ -169,7 +174,7 @@ def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
 def values_at(value: Any, place: Path) -> list[Any]:
     """The value at a place, alone in a list; an empty list where there is none."""
     for part in place:
-        members: dict[Part, Any] = dict(_members(value))
+        members = _members(value)
         if part not in members:
             return []
         value = members[part]
