@@ -210,9 +210,9 @@ class Pipeline:
         if status in NOT_STARTED:
             return self._finished(job, refusal(job.request.tool, status), records)
         if status is ClaimStatus.IN_DOUBT:
-            words = "a worker started it and did not report back; it may have taken effect"
-            words = f"{job.request.tool}: {words}"
-            return self._finished(job, refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN))
+            why = "a worker started it and did not report back; it may have taken effect"
+            doubt = refused(ErrorType.IN_DOUBT, f"{job.request.tool}: {why}", cause=Cause.BROKEN)
+            return self._finished(job, doubt)
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")
         return None

@@ -115,10 +115,11 @@ class _Walk:
                 return {name: vars(value).get(name) for name in type(value).model_fields}
             case Struct():
                 return structs.asdict(value)
-        fields = getattr(type(value), "__dataclass_fields__", None)
-        if fields is not None:
-            return {name: getattr(value, name, None) for name in fields}
-        return self._text(self._scalar(value))
+            case _:
+                fields = getattr(type(value), "__dataclass_fields__", None)
+                if fields is None:
+                    return self._text(self._scalar(value))
+                return {name: getattr(value, name, None) for name in fields}
 
     def _scalar(self, value: object) -> str:
         match value:
@@ -128,9 +129,10 @@ class _Walk:
                 return str(value)
             case bytes() | bytearray():
                 return bytes(value[: self.text + 1]).decode(errors="backslashreplace")
-        name = name_of(type(value))
-        self._note(f"an object of type {name} was left out")
-        return f"<{name}>"
+            case _:
+                name = name_of(type(value))
+                self._note(f"an object of type {name} was left out")
+                return f"<{name}>"
 
     def _text(self, text: str) -> str:
         if len(text) > self.text:

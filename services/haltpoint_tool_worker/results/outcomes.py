@@ -120,8 +120,10 @@ def read_result(tool: Tool, raw: object) -> Reading:
 
 def blocked(tool: Tool, seconds: float) -> Reading:
     """Why a call that kept the event loop from turning has no result; it does not run again (E2)."""
-    late = f"{tool.spec.name} did not answer within {seconds:g} s"
-    words = f"{late}: it blocked the event loop of its worker. Its author: {UNBLOCK}"
+    words = (
+        f"{tool.spec.name} did not answer within {seconds:g} s: it blocked the event loop of its "
+        f"worker. Its author: {UNBLOCK}"
+    )
     cause = Cause.BLOCKED
     return refused(ErrorType.TIMEOUT, words, cause=cause, suggestion=A_BUG, recoverable=False)
 
