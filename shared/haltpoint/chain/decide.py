@@ -24,7 +24,7 @@ small:
 - The gate (`gate`) says whether a step may have what it wants: go, stopped, cap, held, deadline. It is stopped while a
   question is open, unless its own was answered since (CONTRACT B3). What is under way ends meanwhile, and may ask too.
   A proposal that arrives is kept, and waits.
-- The verdict on each call of a proposal is kept as a value when it is made.
+- A call of a proposal that is refused is kept as such, with the fault.
 - An event is recognised by the id of something under way. Anything else is a repeat, late or foreign: the very same
   chain comes back. A thought's id holds its turn and attempt, a request's its number; an action's id stays the same
   over its attempts, so a result also has to be that of the last one.
@@ -32,10 +32,10 @@ small:
   overshooting. A chain that fails waits for the actions beside the one that failed.
 
 How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks for, and `HANDLERS`
-below says which handler takes which event. `thoughts` begins chains, once `assigning` has found who works on them;
-`proposals` judges what the model proposes and `strikes` holds it to its word; `asking` stops the chain and `answers`
-resumes it. What judges plans, calls and words is `contract`, `bounds`, `sources`, `reasons` and `repeats`; `promises`
-says what is due, `exits` how a step ends without it.
+below says which handler takes which event. `thoughts` begins chains, once `agents` has found who works on them;
+`proposals` judges what the model proposes and `strikes` holds it to its word; `children` begins the chains that carry
+out calls of skills and agents; `asking` stops the chain and `answers` resumes it; `ending` ends steps and chains.
+`judges` is the table of what may run, `promises` says what is due and how a step may end without it.
 Everything here is a function of its arguments.
 """
 

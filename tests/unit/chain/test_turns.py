@@ -372,14 +372,6 @@ def test_c6_of_hundreds_of_tools_a_correction_lists_some() -> None:
     assert correction.message.endswith(", reads_028")
 
 
-def test_c6_too_many_calls_at_once_go_back_whole() -> None:
-    told = drafted(tool())
-    told.propose(*[LOOK] * 33)
-
-    assert told.dispatches == []
-    assert told.thought.corrections[0].message == "33 calls are too many at once; propose 32 at most."
-
-
 def test_the_turns_of_a_step_are_bounded() -> None:
     told = drafted(tool(max_turns=2), reason("after", dependencies=("send",)))
     told.propose(content="one")

@@ -20,7 +20,7 @@ from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import end_by_call, end_by_words
 from haltpoint.chain.turns.gate import Gate, drop_beside_decision, drop_held, is_held, proposed_calls
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
-from haltpoint.chain.turns.strikes import MOST_CALLS, complete_unmet, no_call, refuse, strike, unread
+from haltpoint.chain.turns.strikes import complete_unmet, no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import overspent, think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.reasons import Reason
@@ -28,7 +28,7 @@ from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, Violation
+from haltpoint.contracts.work.thoughts import Correction
 
 # ---- a proposal comes ------------------------------------------------------------------------------------------------
 
@@ -52,9 +52,6 @@ def consider(work: Work, index: int) -> Next | None:
     work.begin_turn(index)
     if did_not_route(work, proposal):
         return at_bound(work, index)
-    if len(proposal.calls) > MOST_CALLS:
-        text = f"{len(proposal.calls)} calls are too many at once; propose {MOST_CALLS} at most."
-        return _correct(work, index, Correction(violation=Violation.NOT_ALLOWED, message=text))
     faults = unread(work, index, proposal)
     if faults and not proposal.calls:
         return _correct(work, index, *faults)

@@ -25,9 +25,6 @@ MOST_REMEMBERED: Final = 10
 
 ANY_FORM: Final = '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}'
 
-MOST_CALLS: Final = 32
-"""Calls of one proposal; one with more is sent back whole."""
-
 MOST_SAID: Final = 500
 """Characters of the model's words that are kept with a violation; the whole is with the thought."""
 

@@ -1,7 +1,9 @@
 """Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.plans import ProposedCall
@@ -34,13 +36,13 @@ class Proposal(Contract):
     """What the model wants in one turn. Hostile until `chain.contract` has checked it (C6)."""
 
     content: str = ""
-    calls: tuple[ProposedCall, ...] = ()
+    calls: Annotated[tuple[ProposedCall, ...], Meta(max_length=32)] = ()
     repaired: bool = False
-    """The JSON had to be repaired (C9)."""
+    """The JSON had to be repaired, so no call is made of it (C9)."""
     faults: tuple[str, ...] = ()
     """What could not be read of the reply, in words."""
     shown: bool = False
-    """The words show calls: the model is asked once more, without a strike."""
+    """The words show calls that are not made (C9)."""
 
 
 class Violation(StrEnum):
