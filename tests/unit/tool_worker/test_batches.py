@@ -168,27 +168,6 @@ async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     assert len(worker.receipts.written) == 2
 
 
-async def test_a_worker_is_stuck_while_it_can_read_no_more_and_all_that_it_holds_does_not_end(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stuck() -> bool:
-        return worker.handlers.slots.stuck(len(worker.handlers.left_over))
-
-    monkeypatch.setattr(runner_module, "GRACE", 0.01)
-    reading = asyncio.create_task(worker.read(*["stubborn"] * 8, "patient"))
-    await wait_until(lambda: len(worker.receipts.written) == 8)
-    await asyncio.sleep(0)
-    assert not stuck(), "a call that ends makes room"
-    GATES["patient"].set()
-    await reading
-    assert not stuck(), "more can be read"
-    reading = asyncio.create_task(worker.read("stubborn"))
-    await wait_until(stuck)
-    GATES["stubborn"].set()
-    await reading
-    assert not stuck()
-
-
 async def test_a_receipt_that_cannot_be_written_is_tried_again(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers_module, "_PAUSE", 0.0)
     worker.receipts.fails = 3

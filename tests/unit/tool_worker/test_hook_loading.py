@@ -9,7 +9,7 @@ import pytest
 from haltpoint import hook
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError
-from haltpoint.tools.hooks import Hook, Moment
+from haltpoint.tools.hooks import Moment
 from haltpoint_tool_worker.hooks.loading import load_hooks
 from haltpoint_tool_worker.registry import load
 
@@ -109,9 +109,5 @@ def test_hooks_are_declared_rightly_or_not_at_all() -> None:
         hook.post(tools="*")(takes_two)
     with pytest.raises(DeclarationError, match="do not yield"):
         hook.pre(tools="*")(yields)
-    with pytest.raises(DeclarationError, match="give a glob"):
-        hook.pre(tools="")(takes_two)
     with pytest.raises(DeclarationError, match="timeout='soon'"):
         hook.pre(tools="*", timeout="soon")(takes_two)
-    with pytest.raises(DeclarationError, match="only functions"):
-        hook.pre(tools="*")(Hook)

@@ -39,7 +39,6 @@ PLAIN_TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(word=TEXT, inner={
         (typed(to=TEXT, words=TEXT), ["to"]),
         (typed(contactId=TEXT, thread_ids={"type": "array", "items": TEXT}), ["contactId", "thread_ids"]),
         (typed(whom={"anyOf": [EMAIL, {"type": "null"}]}), ["whom"]),
-        (typed(pair={"prefixItems": [TEXT, EMAIL]}), ["pair"]),
         (typed(letters={"type": "array", "items": typed(to=TEXT, text=TEXT)}), ["letters[].to"]),
         (typed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": typed(b=EMAIL)}}, ["a.b"]),
         (typed(by={"type": "object", "additionalProperties": typed(to=TEXT)}), ["by{}.to"]),
@@ -52,7 +51,6 @@ PLAIN_TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": typed(word=TEXT, inner={
         # a list of the tool's own names no stranger
         (typed(channel={"enum": ["mail", "sms"]}), []),
         (typed(to={"anyOf": [{"const": "me"}, TEXT]}), ["to"]),
-        (typed(user={"type": "boolean"}), []),
         # a schema that comes back to itself has no last place: all below is marked, where there is anything to mark
         (TREE, ["to", "inner"]),
         (PLAIN_TREE, []),
