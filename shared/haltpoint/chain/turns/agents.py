@@ -65,7 +65,8 @@ def assign(work: Work) -> Next | None:
         return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
     if strategy is not None:
         choose = BY_STRATEGY[strategy]
-        _route(work, choose(work.task, agents, work.world.counts, work.world.turn), strategy)
+        choice = choose(work.task, agents, work.world.counts, work.world.turn)
+        _route(work, choice, strategy)
     return None
 
 

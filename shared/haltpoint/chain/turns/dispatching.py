@@ -171,7 +171,8 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
 
 def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Source]:
     """The sources of a call that was proposed, and then perhaps edited by a person."""
-    call, approval = CheckedCall.of(work, action), work.approvals.get(action.id)
+    call = CheckedCall.of(work, action)
+    approval = work.approvals.get(action.id)
     if approval is None or approval.proposed is None:
         return sources(call)
     before = CheckedCall(work, call.index, spec, read_json(approval.proposed))

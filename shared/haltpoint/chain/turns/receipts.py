@@ -146,7 +146,8 @@ def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule takes silence
     for a no, the call is denied as by a person (E4, G4).
     """
-    index, words = request.step, f"the question {shown('question', request.question)} got no answer in time"
+    index = request.step
+    words = f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
     if index < 0:
         return work.failing or failed(Code.NO_ANSWER, words)

@@ -113,7 +113,8 @@ def _case(work: Work, index: int | None, reason: str) -> str:
     """The case in words."""
     if index is None:
         return f"The model broke the contract in the plan: {reason}. How should it continue?"
-    where, due = f"in step {work.steps[index].id!r}", missing(work, index)
+    where = f"in step {work.steps[index].id!r}"
+    due = missing(work, index)
     if not due:
         return f"The model broke the contract {where}: {reason}. How should it continue?"
     tries = work.row.count or work.run[index].proposals

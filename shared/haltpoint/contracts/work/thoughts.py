@@ -1,9 +1,7 @@
 """Thoughts: questions to the model, and what it may say (CONTRACT C6 to C11)."""
 
 from enum import StrEnum
-from typing import Annotated, Final
-
-from msgspec import Meta
+from typing import Final
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.plans import ProposedCall
@@ -36,7 +34,7 @@ class Proposal(Contract):
     """What the model wants in one turn. Hostile until `chain.contract` has checked it (C6)."""
 
     content: str = ""
-    calls: Annotated[tuple[ProposedCall, ...], Meta(max_length=32)] = ()
+    calls: tuple[ProposedCall, ...] = ()
     repaired: bool = False
     """The JSON had to be repaired, so no call is made of it (C9)."""
     faults: tuple[str, ...] = ()
