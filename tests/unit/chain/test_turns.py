@@ -566,24 +566,23 @@ def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
     assert (told.chain.status, told.chain.spent.turns) == (ChainStatus.COMPLETED, 2)
 
 
-def test_a_thought_that_costs_more_than_there_is_is_not_acted_on() -> None:
-    told = drafted(tool("find", "lookup"), budget=Budget(tokens=100))
-    told.propose(LOOK, usage=Usage(input_tokens=90, output_tokens=11))
-
-    assert told.dispatches == []
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used more than its budget of tokens")
-    assert told.chain.spent.tokens == 101
-
-
-@pytest.mark.parametrize(("cost", "acted_on"), [(0.5, True), (0.51, False)])
-def test_a_thought_that_costs_more_money_than_there_is_is_not_acted_on(cost: float, acted_on: bool) -> None:
-    told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
-    told.propose(LOOK, usage=Usage(cost=cost))
+@pytest.mark.parametrize(
+    ("name", "most", "usage", "acted_on"),
+    [
+        ("tokens", 100, Usage(input_tokens=90, output_tokens=11), False),
+        ("cost", 0.5, Usage(cost=0.5), True),
+        ("cost", 0.5, Usage(cost=0.51), False),
+    ],
+)
+def test_d2_a_thought_that_costs_more_than_there_is_is_not_acted_on(
+    name: str, most: float, usage: Usage, acted_on: bool
+) -> None:
+    told = drafted(tool("find", "lookup"), budget={name: most})
+    told.propose(LOOK, usage=usage)
 
     assert bool(told.dispatches) == acted_on
-    assert told.chain.spent.cost == cost
-    if not acted_on:
-        assert told.chain.end.error == ChainError("HP-208", "the chain has used more than its budget of cost")
+    error = ChainError("HP-208", f"the chain has used more than its budget of {name}")
+    assert told.chain.end.error == (None if acted_on else error)
 
 
 def test_the_model_is_not_asked_when_the_money_is_used_up() -> None:

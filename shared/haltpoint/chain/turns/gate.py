@@ -116,10 +116,10 @@ def proposed_calls(work: Work, index: int) -> Sequence[ProposedCall]:
 
 def drop_beside_decision(work: Work, index: int) -> None:
     """Record the calls beside a decision as never executed."""
-    calls = work.proposal(index).calls
-    kept = proposed_calls(work, index)
-    for place, call in enumerate(calls):
-        if len(kept) < len(calls) and call is not kept[0]:
+    proposal = work.proposal(index)
+    decision = route_in(proposal)
+    for place, call in enumerate(proposal.calls):
+        if decision not in (None, call):
             _never(work, index, place, call, ROUTED)
 
 

@@ -125,9 +125,8 @@ def overspent(work: Work) -> Failure | None:
 
 def _spent(work: Work, step: str | None = None) -> Failure | None:
     """The end of a chain that has no tokens, money or time for a thought more; or no turns for one of a step."""
-    budget = structs.replace(work.task.budget, actions=None)
-    if step is None:
-        budget = structs.replace(budget, turns=None)
+    turns = None if step is None else work.task.budget.turns
+    budget = structs.replace(work.task.budget, actions=None, turns=turns)
     name = limits.used_up(budget, work.spent_in_all())
     if step is not None and work.spent.turns >= work.world.policy.max_chain_turns:
         name = "turns"
