@@ -119,12 +119,6 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
     assert (order.sources["to"].source, [one.kind for one in order.reasons]) == (SourceKind.GOAL, [ReasonKind.UNASKED])
 
 
-def test_an_agent_with_the_name_of_a_tool_does_not_hide_it() -> None:
-    front = Agent(name="front", description="Takes everything.", agents=("mail",))
-    file = Agents(agents=(front, Agent(name="mail", description="d", tools=("mail",))))
-    assert Tree(Task(goal=GOAL, agent="front"), file).root.world.tools["mail"].kind is ToolKind.TOOL
-
-
 @pytest.mark.parametrize(
     ("strategy", "planned", "routes"),
     [(None, False, False), (Strategy.LLM, False, True), (Strategy.LLM, True, False), (Strategy.RULE, True, True)],

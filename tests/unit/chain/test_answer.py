@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.answer import answer, for_above
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import ActionStatus
-from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
+from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import Below, DeedWords, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
@@ -176,8 +176,3 @@ def test_f1_what_was_due_stands_beside_it_once() -> None:
 def test_f1_a_child_tells_its_caller_of_effects_alone() -> None:
     lines = tuple(NotDone(tool=tool, says=tool, why=WhyNot.FAILED) for tool in ("look", "send or look", "log"))
     assert [line.tool for line in for_above(lines, spec_of)] == ["send or look", "log"]
-
-
-def test_f1_deeds_travel_as_they_are() -> None:
-    [deed] = answered(action(done())).deeds
-    assert isinstance(deed, Deed)

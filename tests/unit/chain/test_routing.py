@@ -97,19 +97,6 @@ def test_i2_rounds_are_turns_of_the_budget_which_ends_before_a_decision_is_force
     assert tree.root.chain.end.error.code == "HP-208"
 
 
-def test_i2_a_decision_without_any_call_hands_the_task_on_in_the_supervisors_words() -> None:
-    tree = routing()
-    tree.root.take(decision("billing"))
-    child = tree.begun(tree.root.last)
-    assert (child.chain.id, child.chain.task.agent) == ("c~route-1", "billing")
-    assert (child.chain.task.goal, child.chain.task.asked) == ("Find out where it is", GOAL)
-    assert tree.root.told("chain.routed") == [
-        {"target_agent": "billing", "strategy": "llm", "timestamp": START, "reasoning": "so", "confidence": 0.9}
-    ]
-    routed = tree.root.chain.below
-    assert (routed.rounds, routed.decisions) == (0, 1)
-
-
 def test_i2_the_answer_comes_after_the_agents_result() -> None:
     tree = routing()
     tree.root.take(decision("billing"))

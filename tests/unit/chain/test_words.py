@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
@@ -66,14 +64,6 @@ def saving(read: Bounds | None = None, **task: Any) -> Story:
     if read is not None:
         told.read(read)
     return told
-
-
-@pytest.mark.parametrize("off", [("save",), ("*",)])
-def test_c2_a_pattern_may_be_off_for_a_task(off: tuple[str, ...]) -> None:
-    told = saving(patterns_off=off)
-    told.draft(plan(Step(id="find", required_tools=("find_contact",))))
-
-    assert told.chain.status is ChainStatus.EXECUTING
 
 
 def test_c2_in_advisory_mode_the_plan_is_taken_and_the_violation_told() -> None:

@@ -76,15 +76,11 @@ def _allowed(call: CheckedCall) -> Verdict:
     step, tools = work.steps[call.index], work.world.tools
     if spec.name not in tools:
         return refuse(call, unknown(spec.name, tools), Violation.UNKNOWN_TOOL)
-    if may_call(step, spec, call.mode, work.task):
-        return GO
-    names = listed(callable_tools(step, tools, call.mode, work.task))
-    words = f"{spec.name} may not be called in step {step.id!r}. Tools that may be called here: {names}."
-    return refuse(call, words)
-
-
-def _handed_on(call: CheckedCall) -> Verdict:
-    fault = hand_on_fault(call.work, call.spec.name)
+    if not may_call(step, spec, call.mode, work.task):
+        names = listed(callable_tools(step, tools, call.mode, work.task))
+        words = f"{spec.name} may not be called in step {step.id!r}. Tools that may be called here: {names}."
+        return refuse(call, words)
+    fault = hand_on_fault(work, spec.name) if spec.kind is ToolKind.AGENT else None
     return GO if fault is None else refuse(call, fault)
 
 
@@ -105,7 +101,6 @@ def _form(call: CheckedCall) -> Verdict:
 
 JUDGES: Final = (
     Judge(_allowed, ALWAYS),
-    Judge(_handed_on, ALWAYS, lambda spec: spec.kind is ToolKind.AGENT),
     Judge(_form, ALWAYS),
     Judge(bounds.forbidden, CHECKED),
     Judge(ledger.denied, ALWAYS, literal=True),

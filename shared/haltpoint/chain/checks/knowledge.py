@@ -38,7 +38,6 @@ MOST_KNOWN: Final = 64 * 1024
 """Bytes of the arguments and data of the receipts that are made known, the newest: a report is one message."""
 _AROUND: Final = 40
 _PICKED: Final = ("selected", "id")
-_ORDER: Final = tuple(SourceKind)
 
 Receipts = tuple[KnownReceipt, ...]
 Values = tuple[tuple[Path, Any], ...]
@@ -148,13 +147,13 @@ class Known:
 
     @cached_property
     def _documents(self) -> list[Document]:
-        """What persons gave before the context, and this before results."""
+        """What was given with the task before receipts, and these in their order."""
         documents = [Document(SourceKind.GOAL, "plan", write_json(self.written))]
         documents.append(Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()))
         documents.append(Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()))
         for action in self.receipts.values():
             documents += _documents_of(action, self.tools.get(action.tool))
-        return sorted(documents, key=lambda document: _ORDER.index(document.kind))
+        return documents
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is known; None for all others."""
