@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.canonical import words_of
-from haltpoint.chain.model.references import ANY, KEYS, Path, is_below, parse_path, path_text, values_at
+from haltpoint.chain.model.references import ANY, KEYS, Path, is_below, path_of, path_text, values_at
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
@@ -151,7 +151,7 @@ def _is_formed(node: Node) -> bool:
 
 
 def _place(text: str) -> Path:
-    return _bare(parse_path(text) or (text,))
+    return _bare(path_of(text))
 
 
 def _bare(path: Path) -> Path:

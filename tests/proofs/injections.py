@@ -84,7 +84,7 @@ def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
             case Ask() as ask if ask.request.kind is RequestKind.CONFIRMATION:
                 _decide(story, case, ask)
             case Ask() as ask:
-                played.stops.append(f"{ask.request.kind.value}: {ask.question}")
+                played.stops.append(f"{ask.request.kind.value}: {ask.request.question}")
                 story.answer(ask.request.kind, Choice.ABORT)
             case other:
                 raise AssertionError(f"{case.id} {way.value}: nothing is under way after {other}")

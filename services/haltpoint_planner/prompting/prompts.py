@@ -9,7 +9,7 @@ from typing import Any, Final, assert_never
 
 from haltpoint.chain.checks.knowledge import GOAL, tools_of
 from haltpoint.chain.checks.plans import with_effects
-from haltpoint.chain.model.references import parse_path
+from haltpoint.chain.model.references import path_of
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ValidationMode
@@ -149,7 +149,7 @@ def _next(context: Context) -> ToolSpec | None:
 
 def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
     """The tools that each id of this tool may come from, but for those that the task or the user's words may hold."""
-    paths = [(parse_path(place) or (place,), origins) for place, origins in spec.provenance.items()]
+    paths = [(path_of(place), origins) for place, origins in spec.provenance.items()]
     needed = spec.parameters.get("required", [path[0] for path, _ in paths])
     return [
         tools_of(origins)

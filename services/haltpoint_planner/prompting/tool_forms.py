@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.knowledge import GOAL, in_words
-from haltpoint.chain.model.references import parse_path
+from haltpoint.chain.model.references import path_of
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.context import Context
 
@@ -104,7 +104,7 @@ def _with_origins(spec: ToolSpec) -> dict[str, Any]:
         return parameters
     described = dict(properties)
     for place, origins in spec.provenance.items():
-        name = str((parse_path(place) or (place,))[0])
+        name = str(path_of(place)[0])
         schema = described.get(name)
         if isinstance(schema, dict):
             which = f"{place} is " if place != name else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
-from haltpoint.chain.model.references import ANY, KEYS, Path, parse_path, path_text
+from haltpoint.chain.model.references import ANY, KEYS, Path, path_of, path_text
 from haltpoint.chain.model.schemas import declared
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -107,7 +107,7 @@ def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
     """Whether a condition holds of some value at its place; for a rule that passes, of all of them."""
     passes = rule.does is Verdict.PASS
     condition = rule.when[place]
-    path = parse_path(place) or (place,)
+    path = path_of(place)
     defaults = dict(declared(call.spec.parameters, "default"))
     is_default = path[0] not in call.arguments
     verdicts = []

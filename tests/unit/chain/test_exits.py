@@ -79,7 +79,7 @@ def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_mo
     story.propose(content=WHICH)
 
     [asked] = story.questions
-    assert (asked.question, asked.request.kind) == (WHICH, RequestKind.INPUT)
+    assert (asked.request.question, asked.request.kind) == (WHICH, RequestKind.INPUT)
     assert (story.chain.status, story.chain.row.count) == (ChainStatus.AWAITING_INPUT, 0)
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
     assert story.thought.receipts == ("c.find.1",)
@@ -115,7 +115,7 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_then_bel
     question(story, WHICH)
 
     assert (story.chain.status, story.chain.row.count) == (ChainStatus.AWAITING_INPUT, 0)
-    assert story.questions[-1].question == WHICH
+    assert story.questions[-1].request.question == WHICH
     story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
     assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
     assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
@@ -227,7 +227,7 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     story.end("It is late.", "not_needed")
     [asked] = story.questions
     assert (asked.request.kind, asked.request.action_id) == (RequestKind.LEAVE_OUT, "c.send.1")
-    assert asked.question == "The model wants to end step 'send' without send (not_needed): It is late."
+    assert asked.request.question == "The model wants to end step 'send' without send (not_needed): It is late."
     story.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT)
 
     assert ended(story) == ("skipped", False)

@@ -122,7 +122,7 @@ def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case(
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.final_facts == []
-    assert told.questions[0].question == (
+    assert told.questions[0].request.question == (
         "The model did not use save in 1 tries. A person has to decide. "
         "(in step 'react': not complete after 1 proposal of the model)"
     )
@@ -204,7 +204,7 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.resolved == []
-    assert "the result given by hand does not fit save" in told.questions[-1].question
+    assert "the result given by hand does not fit save" in told.questions[-1].request.question
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
@@ -213,7 +213,7 @@ def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
     told.answer(RequestKind.ESCALATION, Choice.MANUAL, text="it is done")
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert "it has no value" in told.questions[-1].question
+    assert "it has no value" in told.questions[-1].request.question
 
 
 def test_d3_a_result_by_hand_of_a_tool_that_is_gone_counts() -> None:
@@ -348,7 +348,7 @@ def test_i4_a_form_out_of_a_result_is_checked_too() -> None:
 def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
     told = from_a_result({"question": {"$from": "a.data.q"}}, '{"q": "who \\ud800 \\uD83D\\uDE00?"}')
 
-    assert told.questions[0].question == "who ? 😀?"
+    assert told.questions[0].request.question == "who ? 😀?"
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="me")
     assert told.chain.status is ChainStatus.COMPLETED
 

@@ -409,7 +409,7 @@ def test_c6_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_strike() ->
     story.propose(call("find", q="a"))
     story.propose(call("find", q="a"))
     assert story.chain.status is ChainStatus.ESCALATED
-    assert "repeated the same call" in story.questions[-1].question
+    assert "repeated the same call" in story.questions[-1].request.question
 
 
 def test_c6_another_receipt_another_call_between_or_a_tool_that_repeats_is_not_stuck() -> None:

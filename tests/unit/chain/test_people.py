@@ -86,7 +86,7 @@ def test_b3_a_tool_that_is_unsure_stops_the_chain_at_once(
     assert told.statuses == {"find": "waiting", "send": "pending"}
     assert told.tools_called == ["find"]
     [ask] = told.questions
-    assert (ask.request.kind, ask.question, ask.request.tool, ask.arguments) == (
+    assert (ask.request.kind, ask.request.question, ask.request.tool, ask.arguments) == (
         kind,
         question,
         "find",
@@ -378,7 +378,7 @@ def test_a_question_that_expires_fails_the_chain() -> None:
 )
 def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome, kind: ErrorType) -> None:
     [card] = asked(outcome).questions
-    words = f'the question "{card.question}" got no answer in time'
+    words = f'the question "{card.request.question}" got no answer in time'
     first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
     refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
     told = Story(Task(plan=plan(first, refers, tool_step("last", after=("find",)))), spec("find"), spec("send"), spec())

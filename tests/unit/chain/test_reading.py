@@ -90,13 +90,6 @@ def test_c9_null_is_left_out_where_a_parameter_cannot_be_null() -> None:
     assert read(parties=[None]) == {"parties": [None]}
 
 
-def test_c9_arguments_as_deep_as_a_model_likes_are_read_to_a_bound() -> None:
-    deep: Any = 1
-    for _ in range(100):
-        deep = [deep]
-    assert read(any=deep) == {"any": deep}
-
-
 def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
     count = ToolSpec(name="count", parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}})
     story = Story(Task(goal="count"), count)

@@ -298,7 +298,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     (asked,) = tree.root.questions
     assert asked.request.kind is RequestKind.CLARIFICATION
     assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
-    assert asked.question == f"The supervisor named no agent. Who works on this: {GOAL}"
+    assert asked.request.question == f"The supervisor named no agent. Who works on this: {GOAL}"
     tree.root.answer(RequestKind.CLARIFICATION, option="general")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)

@@ -183,7 +183,7 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
 
     [question] = told.questions
     assert question.request.kind is RequestKind.ESCALATION
-    assert "send_mail or send_text" in question.question
+    assert "send_mail or send_text" in question.request.question
     assert question.request.tool == "send_mail"
 
 

@@ -241,7 +241,7 @@ def test_d3_a_result_by_hand_that_does_not_fit_the_schema_is_asked_for_again() -
     told.answer(ESCALATION, Choice.MANUAL, value={"name": "John"})
 
     assert told.chain.status is ChainStatus.ESCALATED
-    assert "'id' is a required property" in told.questions[-1].question
+    assert "'id' is a required property" in told.questions[-1].request.question
     told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
     assert told.status_of("find") is StepStatus.COMPLETED
 
@@ -468,7 +468,7 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
     assert told.chain.status is ChainStatus.AWAITING_INPUT
     assert told.dispatches == []
     [question] = told.questions
-    assert (question.question, question.priority) == ("Which colour?", "high")
+    assert (question.request.question, question.priority) == ("Which colour?", "high")
     assert [(option.id, option.title) for option in question.request.options] == [("1", "red"), ("2", "blue")]
     assert told.never_executed == [("lookup", "a question was open")]
     [record] = [output for output in told.last.outputs if isinstance(output, Record)]

@@ -5,7 +5,6 @@ from dataclasses import field
 from msgspec import Struct
 
 from haltpoint.chain.model.state import Action, Chain, ChainError, Failure, OpenRequest
-from haltpoint.chain.model.statuses import Code
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.people.approvals import Approval
@@ -18,71 +17,82 @@ from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
 
 
 class Dispatch(Struct, frozen=True, gc=False):
-    """Send this action to its queue, under a new stream entry that becomes the action's current one.
-
-    A second dispatch of the same id (after not_happened or an approval) has `again`: the started mark is cleared.
-    `approval` is a person's yes to this call. With `reconcile` its tool is asked whether it happened. A limit held
-    `limited` attempts back. `origins` are the actions whose receipts the worker looks into when it asks once more where
-    values come from; without them it need not. With `reasons` the worker asks a person before it runs the call;
-    `sources` go into the receipt. `would_ask`, for the log: why a person would be asked in strict mode.
-    """
+    """Send this action to its queue, under a new stream entry that becomes the action's current one."""
 
     action: Action
     spec: ToolSpec
     deadline: int
+    """That of the chain, in ms."""
     position: int
+    """How many actions the chain has sent by now."""
     approval: Approval | None = None
+    """A person's yes to this call."""
     reconcile: bool = False
+    """Its tool is asked whether it happened."""
     limited: int = 0
+    """How many attempts a limit held back."""
     again: bool = False
+    """It is not the first dispatch of this id: the started mark is cleared."""
     origins: tuple[str, ...] | None = None
+    """The actions whose receipts the worker looks into when it asks once more where values come from; None: it
+    need not.
+    """
     reasons: tuple[Reason, ...] = ()
+    """Why the worker asks a person before it runs the call."""
     sources: dict[str, Source] = {}
+    """Where its values come from, for the receipt."""
     would_ask: tuple[str, ...] = ()
+    """For the log: why a person would be asked in strict mode."""
 
 
 @value
 class Think:
-    """Ask the model. Receipts are action ids in order."""
+    """Ask the model."""
 
     thought_id: str
     kind: ThoughtKind
     step_id: str | None
+    """None: the thought is the chain's own."""
     turn: int
     attempt: int
+    """How often it was asked for within the turn."""
     receipts: tuple[str, ...] = ()
+    """The actions whose receipts the prompt shows, in order."""
     corrections: tuple[Correction, ...] = ()
     previous: str | None = None
+    """The thought that the corrections are about."""
     answered: str | None = None
-    # The promises of the step without a receipt.
+    """A person's words to the question in the previous thought."""
     due: tuple[tuple[str, ...], ...] = ()
-    # `end_step` is offered (C11).
+    """The promises of the step without a receipt."""
     may_end: bool = False
-    # No tool is offered: the step ends in words (D2).
+    """`end_step` is offered (C11)."""
     in_words: bool = False
-    # It has to decide who works on the task (I2).
+    """No tool is offered: the step ends in words (D2)."""
     forced: bool = False
+    """It has to decide who works on the task (I2)."""
 
 
 @value
 class Ask:
-    """Put a question before people. `arguments` is the JSON text of the call that it is about."""
+    """Put a question before people."""
 
     request: OpenRequest
     arguments: str = ""
+    """The JSON text of the call that it is about."""
     preview: str | None = None
     approved_preview: str | None = None
+    """The preview of an approval that no longer fits (G3)."""
     digest: str = ""
+    """Of the call that it is about."""
     preview_digest: str = ""
     priority: str | None = None
     strikes: tuple[Strike, ...] = ()
+    """What the model said each time (D3)."""
     reasons: tuple[Reason, ...] = ()
+    """Why it is asked."""
     sources: dict[str, Source] = field(default_factory=dict)
-
-    @property
-    def question(self) -> str:
-        """Its words."""
-        return self.request.question
+    """Where the values of the call come from."""
 
 
 @value
@@ -180,12 +190,12 @@ Next = Ask | Think | Dispatch | StartChild | StepEnd | Completed | Failure | Can
 
 
 def step_failed(
-    index: int, code: Code | str, message: str, answer: str | None = None, fault: ErrorInfo | None = None
+    index: int, code: str, message: str, answer: str | None = None, fault: ErrorInfo | None = None
 ) -> StepEnd:
     """A step cannot keep its promise; `answer` is what the user reads beside the error, `fault` a tool's own (C11)."""
-    return StepEnd(index, Failure(ChainError(str(code), message), answer, fault))
+    return StepEnd(index, Failure(ChainError(code, message), answer, fault))
 
 
-def failed(code: Code | str, message: str, step_id: str | None = None) -> Failure:
+def failed(code: str, message: str, step_id: str | None = None) -> Failure:
     """The chain fails; `message` is for people."""
-    return Failure(ChainError(str(code), message, step_id))
+    return Failure(ChainError(code, message, step_id))

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from operator import attrgetter
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from msgspec import field, structs
 
@@ -21,9 +21,6 @@ from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Usage
-
-Key = TypeVar("Key")
-Item = TypeVar("Item")
 
 _NOTHING: Final = OpenProposal(Proposal())
 _values: Final = attrgetter(*Chain.__struct_fields__)
@@ -262,7 +259,7 @@ class Work(Chain, kw_only=True, gc=False):
         return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
 
 
-def without(kept: dict[Key, Item], key: Key) -> dict[Key, Item]:
+def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:
     """The same without one key."""
     return {name: item for name, item in kept.items() if name != key} if key in kept else kept
 

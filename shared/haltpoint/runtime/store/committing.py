@@ -235,7 +235,7 @@ def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operati
     question = Question(
         request_id=request_id(chain.id, request.number),
         kind=request.kind,
-        question=output.question,
+        question=request.question,
         step_id=step_id,
         action_id=request.action_id,
         tool=request.tool,

@@ -206,7 +206,7 @@ def _question(request: str, decision: Decision) -> dict[str, Any]:
     asks = [output for output in decision.outputs if isinstance(output, Ask)]
     questions = {request_id(decision.chain.id, ask.request.number): ask for ask in asks}
     ask = questions[request]
-    asked: dict[str, Any] = {"question": ask.question, "deadline": ask.request.deadline}
+    asked: dict[str, Any] = {"question": ask.request.question, "deadline": ask.request.deadline}
     options = ask.request.options
     if options:
         asked["options"] = [{"id": option.id, "title": option.title, "subtitle": option.subtitle} for option in options]
