@@ -118,7 +118,7 @@ def _proposals(chain: Chain, thoughts: dict[int, str], data: Fields) -> dict[int
         if text is not None:
             reply = msgspec.json.decode(thought_of(text).data, type=ActionProposed.Data)
             stored = chain.proposals.get(index)
-            refused = {} if stored is None else stored.refused
+            refused = stored.refused if stored else {}
             proposals[index] = OpenProposal(reply.proposal, refused)
     return proposals
 
