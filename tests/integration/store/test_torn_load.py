@@ -4,9 +4,10 @@ import asyncio
 from typing import Any
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.runtime.store.receipts import Recorded
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline
-from tests.support.builders import literal_task
+from tests.integration.store.test_thoughts import asked
 from tests.support.desk import Desk
 
 
@@ -31,7 +32,9 @@ class Interrupted(AutoPipeline):
 
 
 async def test_a_chain_that_changes_while_it_is_read_is_read_again(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task(2))
+    ref, reply = await asked(desk)
+    chain_id = reply.subject
+    assert await desk.receipt_store.record_thought(ref, reply, raw="") is Recorded.RECORDED
     async with Interrupted(desk) as calls:
         found = await Store(calls, desk.topology).load([chain_id])
     assert found[chain_id].chain.status is ChainStatus.EXECUTING
