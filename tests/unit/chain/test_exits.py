@@ -394,7 +394,7 @@ def test_c11_where_only_a_lookup_is_missing_end_step_is_offered_after_an_error_o
     assert story.thought.may_end
 
 
-def test_c11_a_failed_step_that_only_reads_fails_nothing() -> None:
+def test_c11_a_failed_step_that_only_reads_fails_nothing_unless_a_later_promise_takes_its_values() -> None:
     other = spec("other")
     story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
     story.submit()
@@ -404,6 +404,14 @@ def test_c11_a_failed_step_that_only_reads_fails_nothing() -> None:
     story.result(failed(ErrorType.SERVER))
     story.end()
     assert story.statuses == {"other": "failed", "send": "in_progress"}
+
+    story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
+    story.submit()
+    story.draft(plan(FIND, send))
+    story.propose(call("lookup"))
+    story.result(failed(ErrorType.SERVER))
+    story.end()
+    assert story.chain.status is ChainStatus.FAILED
 
 
 def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:

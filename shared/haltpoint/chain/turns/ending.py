@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.answer import answer, for_above
+from haltpoint.chain.checks.knowledge import tools_of
 from haltpoint.chain.checks.promises import (
     Exit,
     exit_of,
@@ -86,13 +87,27 @@ def _fail_step(work: Work, index: int, failure: Failure) -> None:
 
 
 def _fails_chain(work: Work, index: int) -> bool:
-    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads (C11)."""
+    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads, unless a later step
+    promises a tool that takes a value from it (C11).
+    """
     step = work.steps[index]
     if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
         return step.fatal
     tools = set(step.promised_tools)
     tools.update(action.tool for action in work.actions.values() if action.step == index)
-    return not tools or not all(work.world.spec(name).read_only for name in tools)
+    if not tools or not all(work.world.spec(name).read_only for name in tools):
+        return True
+    return any(not tools.isdisjoint(_origins(work, other)) for other in range(len(work.run)))
+
+
+def _origins(work: Work, index: int) -> set[str]:
+    """The tools that may bring values for what a step still has to do."""
+    found = set[str]()
+    if not work.run[index].status.done:
+        for name in work.steps[index].promised_tools:
+            for places in work.world.spec(name).provenance.values():
+                found.update(tools_of(places))
+    return found
 
 
 def _open_dependants(work: Work, index: int) -> None:
